@@ -1,0 +1,10 @@
+//! `foresail snapshot`.
+
+/// Arguments of `foresail snapshot`.
+#[derive(clap::Args)]
+pub(crate) struct Args {}
+
+/// Runs the command.
+pub(crate) fn run(_args: Args) -> anyhow::Result<()> {
+    anyhow::bail!("not built yet")
+}
