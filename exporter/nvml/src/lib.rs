@@ -1,1 +1,23 @@
-//! Placeholder until its first module lands.
+//! NVIDIA's management library (NVML), opened at run time: safe calls that return plain types.
+//!
+//! What it never does: turn a missing answer into a number, retry, keep a clock, or start a thread. A call can hang
+//! inside the driver for ever, and concurrent callers have crashed kernels: the caller owns this crate from one
+//! thread and watches that thread from another.
+#![expect(
+    unsafe_code,
+    reason = "the driver library is C: this crate and the library for tests alone may call across"
+)]
+
+mod device;
+mod error;
+mod fields;
+mod library;
+mod mig;
+mod xid;
+
+pub use device::{Device, Identity, Memory, Utilization};
+pub use error::{Answer, Error};
+pub use fields::Fields;
+pub use library::Library;
+pub use mig::{MigInstance, MigMode, Placement};
+pub use xid::{XidEvent, XidWatch};
