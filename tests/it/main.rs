@@ -1,1 +1,4 @@
-//! Placeholder.
+//! Every test that looks at the whole repository or needs real programs; one binary, so that the
+//! libraries are linked once. Never holds a test that a single crate could hold.
+
+mod tidy;

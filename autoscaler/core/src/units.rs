@@ -14,6 +14,7 @@ pub struct Timestamp(pub i64);
 
 impl Timestamp {
     /// This time `seconds` later (earlier when negative); saturates at the ends of `i64`.
+    #[must_use]
     pub fn plus(self, seconds: i64) -> Self {
         Self(self.0.saturating_add(seconds))
     }
