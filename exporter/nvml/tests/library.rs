@@ -1,0 +1,221 @@
+//! The safe calls against the driver library for tests, loaded as the real one is: values, "not supported" and
+//! failures come through as what they are. It never needs a GPU.
+#![expect(
+    unsafe_code,
+    reason = "the library's file is named by the environment of this process"
+)]
+#![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use exporter_nvml::{Library, Memory, MigMode, Placement, XidEvent, XidWatch};
+
+const MIB: u64 = 1 << 20;
+
+/// One world at a time: the library reads one file for the whole process.
+struct World {
+    library: PathBuf,
+    file: PathBuf,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl World {
+    fn new(text: &str) -> Self {
+        static TURN: Mutex<()> = Mutex::new(());
+        static FILES: OnceLock<(PathBuf, PathBuf)> = OnceLock::new();
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let (library, file) = FILES.get_or_init(|| {
+            let file = std::env::temp_dir().join(format!("nvml-world-{}", std::process::id()));
+            // SAFETY: under the lock that every test of this process takes before it calls anything.
+            unsafe { std::env::set_var("FORESAIL_TEST_NVML", &file) };
+            (build(), file)
+        });
+        let world = Self {
+            library: library.clone(),
+            file: file.clone(),
+            _turn: turn,
+        };
+        world.becomes(text);
+        world
+    }
+
+    fn becomes(&self, text: &str) {
+        std::fs::write(&self.file, text).unwrap();
+    }
+
+    fn open(&self) -> Library {
+        Library::open(Some(&self.library)).unwrap()
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.file);
+    }
+}
+
+/// Builds the library into the folder that this test was built into.
+fn build() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let target = test.ancestors().nth(3).unwrap();
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "--offline", "--package", "tests-nvml"])
+        .arg("--target-dir")
+        .arg(target)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .status()
+        .unwrap();
+    assert!(built.success(), "cargo build --package tests-nvml failed");
+    let library = target.join("debug/libtests_nvml.so");
+    assert!(library.is_file(), "not built: {}", library.display());
+    library
+}
+
+#[test]
+fn a_board_reads_as_the_driver_says() {
+    let world =
+        World::new("gpu 0 board H100\ngpu 0 set power 612345\ngpu 0 set memory_used_mib 1000\n");
+    let library = world.open();
+    assert_eq!(library.driver_version().unwrap(), "590.48.01");
+    assert_eq!(library.device_count().unwrap(), 1);
+    let gpu = library.device(0).unwrap();
+    let identity = gpu.identity().unwrap();
+    assert_eq!(identity.name, "NVIDIA H100 80GB HBM3");
+    assert_eq!(identity.pci_bus_id, "00000000:1A:00.0");
+    assert_eq!(identity.uuid, "GPU-00000000-0000-0000-0000-000000000000");
+    assert_eq!(identity.minor, Some(0));
+    assert_eq!(gpu.power().unwrap(), 612_345);
+    assert_eq!(gpu.sm_clock().unwrap(), 345);
+    assert_eq!(gpu.memory_clock().unwrap(), 2619);
+    assert_eq!(gpu.fields().unwrap().memory_temperature.unwrap(), 48);
+    assert_eq!(gpu.vgpu_license_status().unwrap(), 0);
+    let expected = Memory {
+        total: 81_559 * MIB,
+        used: 1000 * MIB,
+        free: (81_559 - 1000 - 479) * MIB,
+        reserved: Some(479 * MIB),
+    };
+    assert_eq!(gpu.memory().unwrap(), expected);
+}
+
+#[test]
+fn an_old_driver_reads_memory_by_the_first_version() {
+    let world = World::new(
+        "driver 470.256.02\ngpu 0 board T4\ngpu 0 set memory_used_mib 100\n\
+         gpu 0 fault nvmlDeviceGetMemoryInfo_v2 return 13\n",
+    );
+    let memory = world.open().device(0).unwrap().memory().unwrap();
+    assert_eq!(memory.reserved, None);
+    assert_eq!(memory.used, (100 + 448) * MIB);
+}
+
+#[test]
+fn unsupported_and_failed_are_told_apart_and_stay_local() {
+    let world = World::new(
+        "gpu 0 board L40S\ngpu 0 fault nvmlDeviceGetTemperature return 4711\n\
+         gpu 0 fault field:142 return 4\ngpu 1 board T4\ngpu 1 fault * return 15\n",
+    );
+    let library = world.open();
+    let gpu = library.device(0).unwrap();
+    assert_eq!(gpu.mig_mode().unwrap_err().code(), "NOT_SUPPORTED");
+    let fields = gpu.fields().unwrap();
+    assert!(fields.memory_temperature.unwrap_err().is_unsupported());
+    assert!(fields.nvlink_sent_kib.unwrap_err().is_unsupported());
+    let refused = fields.remapped_correctable.unwrap_err();
+    assert_eq!(refused.code(), "NO_PERMISSION");
+    assert_eq!(fields.remapped_uncorrectable.unwrap(), 0);
+    let odd = gpu.temperature().unwrap_err();
+    assert_eq!((odd.code(), odd.is_unsupported()), ("UNKNOWN_CODE", false));
+    assert_eq!(gpu.utilization().unwrap().gpu, 100);
+    assert!(library.device(1).err().unwrap().is_lost());
+}
+
+#[test]
+fn instances_carry_the_drivers_names_places_and_memory() {
+    let text = "gpu 0 board H100\ngpu 0 mig on\n\
+                gpu 0 instance 3g.40gb id 2 start 4 used 26\ngpu 0 instance 1g.10gb+me id 9 start 2 used 9\n";
+    let world = World::new(text);
+    let library = world.open();
+    let gpu = library.device(0).unwrap();
+    let on = MigMode {
+        current: true,
+        pending: true,
+    };
+    assert_eq!(gpu.mig_mode().unwrap(), on);
+    assert!(gpu.utilization().unwrap_err().is_unsupported());
+    assert!(gpu.power().is_ok(), "the board's own readings stay");
+    let instances: Vec<_> = gpu.mig_instances().unwrap();
+    let instances: Vec<_> = instances.into_iter().map(Result::unwrap).collect();
+    let [large, small] = &instances[..] else {
+        panic!("{instances:?}")
+    };
+    assert_eq!(large.profile.as_ref().unwrap(), "3g.40gb");
+    assert_eq!(small.profile.as_ref().unwrap(), "1g.10gb+me");
+    assert_eq!((large.gpu_instance, large.compute_instance), (2, 0));
+    let place = Placement { start: 4, size: 4 };
+    assert_eq!(large.placement.as_ref().unwrap(), &place);
+    assert_eq!(large.multiprocessors.as_ref().unwrap(), &60);
+    let memory = large.memory.as_ref().unwrap();
+    assert_eq!((memory.total, memory.used), (40_448 * MIB, 26 * MIB));
+
+    // Without privileges the place is unknown, and the name is still known from the device itself.
+    world.becomes(&format!(
+        "{text}gpu 0 fault nvmlDeviceGetGpuInstanceById return 4\n"
+    ));
+    let instances = gpu.mig_instances().unwrap();
+    let large = instances.into_iter().next().unwrap().unwrap();
+    assert_eq!(large.placement.unwrap_err().code(), "NO_PERMISSION");
+    assert_eq!(large.profile.unwrap(), "3g.40gb");
+}
+
+#[test]
+fn a_partitioned_board_without_instances_is_no_fault() {
+    let world = World::new("gpu 0 board A100\ngpu 0 mig on\n");
+    let library = world.open();
+    assert!(
+        library
+            .device(0)
+            .unwrap()
+            .mig_instances()
+            .unwrap()
+            .is_empty()
+    );
+}
+
+#[test]
+fn an_xid_is_reported_once_and_only_to_its_board() {
+    let boards = "gpu 0 board H100\ngpu 0 xid 13\ngpu 1 board H100\n";
+    let world = World::new(boards);
+    let library = Arc::new(world.open());
+    let first = XidWatch::start(&library, 0).unwrap();
+    let second = XidWatch::start(&library, 1).unwrap();
+    assert_eq!(first.next().unwrap(), None, "older than the watch");
+    world.becomes(&format!("{boards}gpu 1 xid 79\ngpu 1 xid 79\n"));
+    let lost = XidEvent {
+        xid: 79,
+        gpu_instance: None,
+    };
+    assert_eq!(first.next().unwrap(), None);
+    assert_eq!(second.next().unwrap(), Some(lost));
+    assert_eq!(second.next().unwrap(), Some(lost), "the same number twice");
+    assert_eq!(second.next().unwrap(), None);
+}
+
+#[test]
+fn a_library_that_is_absent_or_refuses_can_be_tried_again() {
+    let world = World::new("gpu 0 board T4\nfault nvmlInit_v2 return 9\n");
+    let absent = Library::open(Some(Path::new("/nonexistent/libnvidia-ml.so.1")));
+    let absent = absent.err().unwrap();
+    assert_eq!(absent.code(), "LIBRARY_NOT_FOUND");
+    assert!(
+        absent
+            .to_string()
+            .contains("/nonexistent/libnvidia-ml.so.1")
+    );
+    let refuses = Library::open(Some(&world.library)).err().unwrap();
+    assert_eq!(refuses.code(), "DRIVER_NOT_LOADED");
+    world.becomes("gpu 0 board T4\n");
+    assert_eq!(world.open().device_count().unwrap(), 1);
+}

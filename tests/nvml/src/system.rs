@@ -1,0 +1,119 @@
+//! Starting, stopping, counting and naming: functions about the library and about who a board is.
+
+use std::ffi::c_char;
+
+use nvml_wrapper_sys::bindings::{
+    nvmlDevice_t, nvmlPciInfo_t, nvmlReturn_enum_NVML_ERROR_INVALID_ARGUMENT as INVALID_ARGUMENT,
+    nvmlReturn_t,
+};
+
+use crate::call::{Subject, array, handle, on_device, on_system, put, put_text};
+
+#[unsafe(no_mangle)]
+extern "C" fn nvmlInit_v2() -> nvmlReturn_t {
+    on_system("nvmlInit_v2", |_| Ok(()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn nvmlShutdown() -> nvmlReturn_t {
+    on_system("nvmlShutdown", |_| Ok(()))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlSystemGetDriverVersion(out: *mut c_char, length: u32) -> nvmlReturn_t {
+    on_system("nvmlSystemGetDriverVersion", |world| {
+        // SAFETY: the caller gives `length` writable bytes, as nvml.h asks.
+        unsafe { put_text(out, length, &world.driver) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetCount_v2(out: *mut u32) -> nvmlReturn_t {
+    on_system("nvmlDeviceGetCount_v2", |world| {
+        let last = world.boards.keys().next_back();
+        // SAFETY: the caller gives a writable integer, as nvml.h asks.
+        unsafe { put(out, last.map_or(0, |gpu| gpu + 1)) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetHandleByIndex_v2(
+    index: u32,
+    out: *mut nvmlDevice_t,
+) -> nvmlReturn_t {
+    on_device(
+        "nvmlDeviceGetHandleByIndex_v2",
+        handle(index, None),
+        // SAFETY: the caller gives a writable handle, as nvml.h asks.
+        |_, subject| unsafe { put(out, handle(subject.gpu, None)) },
+    )
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetUUID(
+    device: nvmlDevice_t,
+    out: *mut c_char,
+    length: u32,
+) -> nvmlReturn_t {
+    on_device("nvmlDeviceGetUUID", device, |_, subject| {
+        // SAFETY: the caller gives `length` writable bytes, as nvml.h asks.
+        unsafe { put_text(out, length, &uuid(&subject)) }
+    })
+}
+
+fn uuid(subject: &Subject<'_>) -> String {
+    let gpu = subject.gpu;
+    match subject.instance {
+        None => format!("GPU-00000000-0000-0000-0000-{gpu:012}"),
+        Some(instance) => format!("MIG-{gpu:08}-0000-0000-0000-{:012}", instance.id),
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetName(
+    device: nvmlDevice_t,
+    out: *mut c_char,
+    length: u32,
+) -> nvmlReturn_t {
+    on_device("nvmlDeviceGetName", device, |_, subject| {
+        let name = subject.board.model.name;
+        let name = match subject.instance {
+            None => name.to_owned(),
+            Some(instance) => format!("{name} MIG {}", instance.profile.name),
+        };
+        // SAFETY: the caller gives `length` writable bytes, as nvml.h asks.
+        unsafe { put_text(out, length, &name) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetMinorNumber(device: nvmlDevice_t, out: *mut u32) -> nvmlReturn_t {
+    on_device("nvmlDeviceGetMinorNumber", device, |_, subject| {
+        // SAFETY: the caller gives a writable integer, as nvml.h asks.
+        unsafe { put(out, subject.gpu) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetPciInfo_v3(
+    device: nvmlDevice_t,
+    out: *mut nvmlPciInfo_t,
+) -> nvmlReturn_t {
+    on_device("nvmlDeviceGetPciInfo_v3", device, |_, subject| {
+        if subject.instance.is_some() {
+            return Err(INVALID_ARGUMENT);
+        }
+        let bus = 0x1a + subject.gpu;
+        let info = nvmlPciInfo_t {
+            busIdLegacy: array(&format!("0000:{bus:02X}:00.0")),
+            domain: 0,
+            bus,
+            device: 0,
+            pciDeviceId: 0,
+            pciSubSystemId: 0,
+            busId: array(&format!("00000000:{bus:02X}:00.0")),
+        };
+        // SAFETY: the caller gives a writable structure, as nvml.h asks.
+        unsafe { put(out, info) }
+    })
+}
