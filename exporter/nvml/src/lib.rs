@@ -11,6 +11,7 @@
 mod device;
 mod error;
 mod fields;
+mod gpm;
 mod library;
 mod mig;
 mod xid;
@@ -18,6 +19,7 @@ mod xid;
 pub use device::{Device, Identity, Memory, Utilization};
 pub use error::{Answer, Error};
 pub use fields::Fields;
+pub use gpm::{GpmRatios, GpmSample};
 pub use library::Library;
 pub use mig::{MigInstance, MigMode, Placement};
 pub use xid::{XidEvent, XidWatch};

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use exporter_nvml::{Library, Memory, MigMode, Placement, XidEvent, XidWatch};
+use exporter_nvml::{GpmSample, Library, Memory, MigMode, Placement, XidEvent, XidWatch};
 
 const MIB: u64 = 1 << 20;
 
@@ -201,6 +201,28 @@ fn an_xid_is_reported_once_and_only_to_its_board() {
     assert_eq!(second.next().unwrap(), Some(lost));
     assert_eq!(second.next().unwrap(), Some(lost), "the same number twice");
     assert_eq!(second.next().unwrap(), None);
+}
+
+#[test]
+fn engines_are_measured_between_two_samples_of_the_same_thing() {
+    let world = World::new(
+        "gpu 0 board H100\ngpu 0 mig on\ngpu 0 instance 1g.10gb id 9 start 2 used 9\n\
+         gpu 0 set gpm_graphics 50\ngpu 0 unset gpm_dram\ngpu 0 set gpm_graphics.9 75\ngpu 1 board T4\n",
+    );
+    let library = Arc::new(world.open());
+    let gpu = library.device(0).unwrap();
+    let take = |instance| GpmSample::take(&library, &gpu, instance).unwrap();
+    let (first, second) = (take(None), take(None));
+    let ratios = second.since(&first).unwrap();
+    assert!((ratios.graphics_engine.unwrap() - 0.5).abs() < 1e-9);
+    assert!(ratios.dram.unwrap_err().is_unsupported());
+    let (early, late) = (take(Some(9)), take(Some(9)));
+    let own = late.since(&early).unwrap().graphics_engine.unwrap();
+    assert!((own - 0.75).abs() < 1e-9);
+    assert!(late.since(&first).is_err(), "an instance against its board");
+    let t4 = library.device(1).unwrap();
+    let none = GpmSample::take(&library, &t4, None).err().unwrap();
+    assert!(none.is_unsupported(), "{none}");
 }
 
 #[test]

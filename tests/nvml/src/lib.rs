@@ -26,6 +26,7 @@ mod board;
 mod call;
 mod events;
 mod fields;
+mod gpm;
 mod mig;
 mod readings;
 mod system;
