@@ -1,1 +1,22 @@
-//! Placeholder until its first module lands.
+//! What the metrics of a GPU node are: readings, names, exposition, and a simulated fleet that speaks
+//! them. Never reads a clock, a file, the environment or a socket; time is an argument.
+
+pub mod reading;
+
+pub mod device;
+
+pub mod mig;
+
+pub mod queue;
+
+pub mod snapshot;
+
+pub mod fragmentation;
+
+pub mod catalog;
+
+pub mod exposition;
+
+pub mod collect;
+
+pub mod simulated;

@@ -1,0 +1,143 @@
+//! Every metric, once: name, type, help, unit and labels. The exposition is written from it, and
+//! documents, dashboards and alerts are tested against it.
+
+use std::fmt::Write;
+
+pub mod dcgm;
+
+pub mod device;
+
+pub mod mig;
+
+pub mod queue;
+
+pub mod health;
+
+/// How a metric behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Only rises, save for restarts of what it counts.
+    Counter,
+    /// Goes both ways.
+    Gauge,
+}
+
+impl Kind {
+    /// Its name in the text format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Counter => "counter",
+            Self::Gauge => "gauge",
+        }
+    }
+}
+
+/// One metric.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Metric {
+    /// Its name.
+    pub name: &'static str,
+    /// Its type.
+    pub kind: Kind,
+    /// Its help text; DCGM's own for DCGM's names.
+    pub help: &'static str,
+    /// Unit of the value, in words.
+    pub unit: &'static str,
+    /// Labels that it can carry, in order; one without a value is left out.
+    pub labels: &'static [&'static str],
+}
+
+/// Labels that name a GPU on our own metrics: DCGM's, save `modelName`, whose spelling promtool refuses.
+pub const GPU_LABELS: &[&str] = &["gpu", "UUID", "pci_bus_id", "device", "Hostname"];
+
+/// All metrics, by group: heading and metrics.
+pub fn groups() -> Vec<(&'static str, Vec<&'static Metric>)> {
+    vec![
+        ("DCGM's names", dcgm::ALL.to_vec()),
+        ("GPUs", device::ALL.to_vec()),
+        ("MIG instances", mig::ALL.to_vec()),
+        ("Inference servers", queue::ALL.to_vec()),
+        ("The exporter itself", health::ALL.to_vec()),
+    ]
+}
+
+/// The catalogue as a Markdown page.
+pub fn markdown() -> String {
+    let mut page = String::from(
+        "# Metrics\n\nGenerated from the catalogue (`exporter/core/src/catalog`); a test compares. \
+         A series is absent, never zero,\nwhen its source does not know the value. Labels without a \
+         value are left out.\n",
+    );
+    for (heading, metrics) in groups() {
+        page.push_str("\n## ");
+        page.push_str(heading);
+        page.push_str(
+            "\n\n| name | type | unit | labels | help |\n| --- | --- | --- | --- | --- |\n",
+        );
+        for metric in metrics {
+            let labels = metric.labels.join(", ");
+            let cells = [metric.kind.name(), metric.unit, &labels, metric.help];
+            let _ = writeln!(page, "| `{}` | {} |", metric.name, cells.join(" | "));
+        }
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::exposition::{is_label_name, is_metric_name};
+
+    fn all() -> Vec<&'static Metric> {
+        groups()
+            .into_iter()
+            .flat_map(|(_, metrics)| metrics)
+            .collect()
+    }
+
+    #[test]
+    fn names_are_unique_and_sound() {
+        let names: BTreeSet<&str> = all().iter().map(|metric| metric.name).collect();
+        assert_eq!(names.len(), all().len());
+        for metric in all() {
+            assert!(is_metric_name(metric.name), "{}", metric.name);
+            assert!(
+                metric.labels.iter().all(|label| is_label_name(label)),
+                "{}",
+                metric.name
+            );
+            assert!(
+                !metric.help.is_empty() && !metric.unit.is_empty(),
+                "{}",
+                metric.name
+            );
+        }
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the page lies on disk")]
+    fn the_page_is_the_catalogue() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md");
+        if std::env::var_os("UPDATE_GOLDEN").is_some() {
+            std::fs::write(path, markdown()).unwrap();
+        }
+        let page = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(
+            page == markdown(),
+            "docs/metrics.md differs; run with UPDATE_GOLDEN=1"
+        );
+    }
+
+    #[test]
+    fn own_counters_and_only_they_end_in_total() {
+        for metric in all()
+            .into_iter()
+            .filter(|metric| metric.name.starts_with("foresail_"))
+        {
+            let counter = metric.kind == Kind::Counter;
+            assert_eq!(metric.name.ends_with("_total"), counter, "{}", metric.name);
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Whole expositions, as files that a person can review. `UPDATE_GOLDEN=1` rewrites them.
+
+use std::path::PathBuf;
+
+use super::*;
+use crate::{
+    exposition::{parse, text::render},
+    queue::{LimitSource, Target},
+    simulated::fleet::Fleet,
+};
+
+fn golden(name: &str, text: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name);
+    if option_env_update() {
+        write(&path, text);
+    }
+    let wanted = read(&path);
+    assert!(
+        wanted == text,
+        "{} differs; run with UPDATE_GOLDEN=1 and review the difference",
+        path.display()
+    );
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test may ask whether to rewrite its files"
+)]
+fn option_env_update() -> bool {
+    std::env::var_os("UPDATE_GOLDEN").is_some()
+}
+
+#[expect(clippy::disallowed_methods, reason = "golden files lie on disk")]
+fn read(path: &PathBuf) -> String {
+    std::fs::read_to_string(path).unwrap_or_default()
+}
+
+#[expect(clippy::disallowed_methods, reason = "golden files lie on disk")]
+fn write(path: &PathBuf, text: &str) {
+    std::fs::write(path, text).unwrap();
+}
+
+fn busy(spec: &str, load: &[f64]) -> Snapshot {
+    let mut fleet = Fleet::new(&spec.parse().unwrap(), 7);
+    fleet.advance(60.0, load);
+    fleet.snapshot(1_800_000_000.0, "node-1")
+}
+
+fn text(snapshot: &Snapshot) -> String {
+    render(&collect(snapshot, "0.0.0"))
+}
+
+fn server(limit: Option<u64>) -> Server {
+    Server {
+        target: Target {
+            url: "http://10.0.0.5:8000/metrics".into(),
+            namespace: Some("serving".into()),
+            pod: Some("chat-0".into()),
+            batch_limit: limit,
+        },
+        model: "say \"hi\"".into(),
+        waiting: Some(3.0),
+        running: Some(12.0),
+        batch_limit: limit.map(|limit| (limit, LimitSource::Configured)),
+    }
+}
+
+#[test]
+fn whole_gpus() {
+    golden(
+        "golden/whole.txt",
+        &text(&busy("1xH100-SXM5-80GB,1xL40S", &[0.7, 0.0])),
+    );
+}
+
+#[test]
+fn partitioned_gpus() {
+    let spec = "1xH100-SXM5-80GB:mig=3g.40gb@4+2g.20gb@0+1g.10gb@2";
+    golden("golden/mig.txt", &text(&busy(spec, &[0.7])));
+}
+
+#[test]
+fn servers_and_faults() {
+    let mut snapshot = busy("2xL4", &[0.5, 0.5]);
+    snapshot.gpus[0].lost = Some("gpu is lost".into());
+    snapshot.gpus[1].readings.power = Reading::Failed("unknown error".into());
+    snapshot.gpus[1].readings.last_xid = Reading::Value(79);
+    snapshot.servers = vec![server(Some(16))];
+    snapshot.sources.push(SourceStatus {
+        name: "vllm".into(),
+        target: Some("http://10.0.0.6:8000/metrics".into()),
+        failures: 4,
+        duration: 1.0,
+        ..SourceStatus::default()
+    });
+    golden("golden/faults.txt", &text(&snapshot));
+}
+
+#[test]
+fn the_exposition_reads_back() {
+    let snapshot = busy("1xH100-SXM5-80GB:mig=3g.40gb@4,1xL40S", &[0.3, 0.9]);
+    let families = collect(&snapshot, "0.0.0");
+    let samples = parse(&render(&families)).unwrap();
+    let written: Vec<_> = (families.iter())
+        .flat_map(|family| {
+            family
+                .series
+                .iter()
+                .map(move |series| (family.metric.name, series))
+        })
+        .collect();
+    assert_eq!(samples.len(), written.len());
+    for (sample, (name, series)) in samples.iter().zip(written) {
+        assert_eq!(sample.name, name);
+        let labels = series
+            .labels
+            .iter()
+            .map(|(name, value)| ((*name).to_string(), value.clone()));
+        assert_eq!(sample.labels, labels.collect());
+        let value = match series.value {
+            Value::Whole(value) => value as f64,
+            Value::Fixed(value) | Value::Exact(value) => value,
+        };
+        assert!((sample.value - value).abs() <= 5e-7, "{name}");
+    }
+}
+
+#[test]
+fn a_limit_that_nobody_knows_gives_no_series() {
+    let mut snapshot = busy("1xL4", &[0.5]);
+    snapshot.servers = vec![server(None)];
+    let text = text(&snapshot);
+    assert!(text.contains("foresail_inference_queue_depth"));
+    assert!(!text.contains("foresail_inference_batch"));
+}
+
+#[test]
+fn power_of_a_partitioned_gpu_is_counted_once() {
+    let samples = parse(&text(&busy(
+        "1xH100-SXM5-80GB:mig=3g.40gb@4+3g.40gb@0",
+        &[1.0],
+    )))
+    .unwrap();
+    let of = |name: &str| samples.iter().filter(|sample| sample.name == name).count();
+    assert_eq!(of("DCGM_FI_DEV_POWER_USAGE"), 1);
+    assert_eq!(of("DCGM_FI_DEV_FB_USED"), 3, "the board and two instances");
+    assert_eq!(
+        of("DCGM_FI_DEV_GPU_UTIL"),
+        0,
+        "unknown on a partitioned board, so absent"
+    );
+}
