@@ -1,6 +1,14 @@
 //! The load of the next hour as quantiles. A ladder of models from ten minutes of history upwards;
 //! a forecast says which rung made it. Never sees anything at or after its origin.
 
+pub mod backtest;
+pub mod band;
+mod features;
+mod fit;
+mod predict;
+mod ridge;
+
+use band::Band;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -19,7 +27,7 @@ pub enum Rung {
     SeasonalNaive,
     /// From a few hours: direct regression without the daily features.
     ShortRegression,
-    /// From a day and an hour: direct regression with the daily features.
+    /// From a day and a half: direct regression with the daily features.
     Regression,
 }
 
@@ -73,28 +81,55 @@ pub struct Fitted {
     pub skill: Option<f64>,
     /// Share of held-out values inside the 90 % interval; absent until measured.
     pub coverage: Option<f64>,
+    /// Seconds of a step that it was fitted on.
+    pub step: i64,
+    /// What is added to a value before its logarithm is taken, in the unit of the series.
+    offset: f64,
+    /// Largest value seen, in the unit of the series: a forecast stays within a multiple of it.
+    peak: f64,
+    /// IANA name of the zone; the features of the time of day need it.
+    zone: Option<String>,
+    /// Spans that features do not look at either.
+    exclude: Vec<(Timestamp, Timestamp)>,
+    /// Models by horizon, rising; between them is interpolated.
+    knots: Vec<Knot>,
+}
+
+/// The model of one horizon.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Knot {
+    /// Steps after the step that starts at the origin.
+    ahead: usize,
+    /// Coefficients of the regression; empty on the rungs without one.
+    coefficients: Vec<f64>,
+    /// Residuals in the logarithm.
+    band: Band,
 }
 
 /// Fits the best rung that the history before `at` allows.
-pub fn fit(_history: &Series, at: Timestamp, _context: &Context) -> Fitted {
-    Fitted {
-        at,
-        rung: Rung::Nothing,
-        skill: None,
-        coverage: None,
-    }
+pub fn fit(history: &Series, at: Timestamp, context: &Context) -> Fitted {
+    fit::best(history, at, context, Rung::Regression)
+}
+
+/// Fits the best rung up to `highest`: for comparisons in a backtest.
+pub fn fit_up_to(history: &Series, at: Timestamp, context: &Context, highest: Rung) -> Fitted {
+    fit::best(history, at, context, highest)
 }
 
 impl Fitted {
-    /// The forecast from `origin` for `steps` steps; `None` on the rung `Nothing`.
-    /// Reads only what `history` says before `origin`. `levels` rise.
+    /// The forecast from `origin` for `steps` steps; `None` on the rung `Nothing`, or when the history
+    /// has no value before `origin` any more. Reads only what `history` says before `origin`.
+    /// `levels` rise.
     pub fn predict(
         &self,
-        _history: &Series,
-        _origin: Timestamp,
-        _steps: usize,
-        _levels: &[Level],
+        history: &Series,
+        origin: Timestamp,
+        steps: usize,
+        levels: &[Level],
     ) -> Option<Forecast> {
-        None
+        predict::forecast(self, history, origin, steps, levels)
     }
 }
+
+#[cfg(test)]
+mod tests;
