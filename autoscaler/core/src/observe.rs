@@ -2,12 +2,16 @@
 //! and the demo (samples from exposition text) both call. It puts samples on a grid, judges their
 //! quality and never takes an empty answer for zero.
 
+mod load;
+mod sample;
+
 use std::collections::BTreeMap;
 
 use crate::{
     decide::reason::Problem,
     memory::Memory,
-    snapshot::{Node, Policy, ReplicaCounts, Snapshot},
+    observe::sample::Look,
+    snapshot::{Node, Policy, ReplicaCounts, Snapshot, Target},
     units::{TargetId, Timestamp},
 };
 
@@ -74,21 +78,55 @@ pub struct Grid {
     pub tick: i64,
 }
 
-/// Everything read at `now`, as a snapshot.
+/// Everything read at `now`, as a snapshot; targets and nodes in the order of their names.
 pub fn snapshot(
     now: Timestamp,
     grid: Grid,
     targets: Vec<TargetInput>,
-    nodes: Vec<Node>,
+    mut nodes: Vec<Node>,
     memory: Memory,
 ) -> Snapshot {
-    let _ = (grid, targets);
+    let mut targets: Vec<Target> = targets
+        .into_iter()
+        .map(|input| target(now, grid, input))
+        .collect();
+    targets.sort_by(|a, b| a.id.cmp(&b.id));
+    nodes.sort_by(|a, b| a.name.cmp(&b.name));
     Snapshot {
         version: crate::snapshot::VERSION,
         now,
         tick: grid.tick,
-        targets: Vec::new(),
+        targets,
         nodes,
         memory,
     }
 }
+
+fn target(now: Timestamp, grid: Grid, input: TargetInput) -> Target {
+    let look = Look {
+        now,
+        step: grid.step.max(1),
+        stale_after: grid.stale_after,
+        recent: recent_steps(&input.policy, grid.step.max(1)),
+    };
+    let (load, waiting) = load::signals(look, &input.signals);
+    Target {
+        id: input.id,
+        policy: input.policy,
+        problem: input.problem,
+        replicas: input.replicas,
+        load,
+        waiting,
+        startups_seen: input.startups_seen,
+    }
+}
+
+/// Steps of the past that have to be complete before anything is lowered: those of the window over
+/// which HPA would look back before it lowers, at least 2 and at most 10.
+fn recent_steps(policy: &Policy, step: i64) -> usize {
+    let window = policy.behavior.scale_down.stabilization_window_seconds;
+    usize::try_from(window / step).unwrap_or(0).clamp(2, 10)
+}
+
+#[cfg(test)]
+mod tests;

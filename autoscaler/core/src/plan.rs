@@ -1,12 +1,16 @@
 //! The plan: one decision a target, complete, with its reasons. Nothing is left to choose when it is
 //! applied, and planning cannot fail.
 
+mod ahead;
+mod target;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{
     decide::reason::{Limiter, Problem, Reason},
     memory::Memory,
     series::Quality,
+    snapshot::Snapshot,
     units::{Level, Replicas, TargetId, Timestamp},
 };
 
@@ -90,6 +94,13 @@ pub struct ForecastBasis {
     pub coverage: Option<f64>,
 }
 
+impl ForecastBasis {
+    /// Whether the forecast takes part: not when it was measured to be worse than the seasonal naive.
+    pub fn skilled(&self) -> bool {
+        self.skill.is_none_or(|skill| skill >= 0.0)
+    }
+}
+
 /// A plan together with what is remembered for the next one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planned {
@@ -99,15 +110,30 @@ pub struct Planned {
     pub memory: Memory,
 }
 
+/// Version of the JSON shape of a plan.
+pub const VERSION: u32 = 1;
+
 /// Decides for every target of the snapshot. Never fails: what cannot be decided on is held, with
 /// the reason.
-pub fn plan(snapshot: &crate::snapshot::Snapshot) -> Planned {
+pub fn plan(snapshot: &Snapshot) -> Planned {
+    let mut memory = snapshot.memory.clone();
+    let decisions = snapshot
+        .targets
+        .iter()
+        .map(|seen| {
+            let remembered = memory.targets.entry(seen.id.clone()).or_default();
+            target::decide(seen, remembered, snapshot.now, snapshot.tick)
+        })
+        .collect();
     Planned {
         plan: Plan {
-            version: 1,
+            version: VERSION,
             now: snapshot.now,
-            decisions: Vec::new(),
+            decisions,
         },
-        memory: snapshot.memory.clone(),
+        memory,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,13 @@
 //! recommendations, and rate policies on what was carried out.
 //! Source: kubernetes/kubernetes pkg/controller/podautoscaler/horizontal.go, pkg/apis/autoscaling/v2/defaults.go.
 
+mod rate;
+mod window;
+
 use serde::{Deserialize, Serialize};
+
+pub use rate::{lower_limit, upper_limit};
+pub use window::stabilise;
 
 /// Both directions. The default is HPA's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -12,6 +18,33 @@ pub struct Behavior {
     pub scale_up: Rules,
     /// Rules for fewer replicas.
     pub scale_down: Rules,
+}
+
+impl Behavior {
+    /// Whether a ratio of what is needed to what is there is too close to 1 to act on.
+    pub fn tolerates(&self, ratio: f64) -> bool {
+        1.0 - self.scale_down.tolerance <= ratio && ratio <= 1.0 + self.scale_up.tolerance
+    }
+
+    /// Seconds for which recommendations are kept.
+    pub fn longest_window(&self) -> i64 {
+        self.scale_up
+            .stabilization_window_seconds
+            .max(self.scale_down.stabilization_window_seconds)
+    }
+
+    /// Seconds for which scale events are kept.
+    pub fn longest_period(&self) -> i64 {
+        let policies = self
+            .scale_up
+            .policies
+            .iter()
+            .chain(&self.scale_down.policies);
+        policies
+            .map(|policy| policy.period_seconds)
+            .max()
+            .unwrap_or(0)
+    }
 }
 
 /// Rules of one direction.
@@ -83,3 +116,6 @@ impl Default for Behavior {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -86,6 +86,8 @@ pub enum LimiterKind {
     Minimum,
     /// `maxReplicas`.
     Maximum,
+    /// The forecast is worse than the seasonal naive on held-out history: it is left out.
+    NoSkill,
     /// HPA's tolerance.
     Tolerance,
     /// Missing, stale or partial data: nothing is lowered.

@@ -1,0 +1,185 @@
+//! What the forecast says about the time until a replica that is asked for now is Ready. Fits when
+//! that is due, and keeps the fit in the memory.
+
+use crate::{
+    capacity::replicas_for,
+    forecast::{self, Context, Fitted, Rung},
+    memory::TargetMemory,
+    plan::ForecastBasis,
+    series::Series,
+    snapshot::Policy,
+    units::{Level, Timestamp},
+};
+
+/// Seconds assumed for a start-up before one was observed: images and weights in a local cache. Too
+/// short a time only makes the first rises as late as a reactive autoscaler's.
+const ASSUMED_STARTUP: f64 = 60.0;
+
+/// Seconds ahead that are ever looked at.
+const LONGEST: i64 = 3600;
+
+/// Seconds after which a fit is made again.
+const FIT_AGE: i64 = 3600;
+
+/// The same below the top rung, where more history soon allows a better model.
+const FIT_AGE_BELOW: i64 = 600;
+
+/// Levels besides the policy's own, for the band on pages.
+const LEVELS: [f64; 4] = [0.05, 0.5, 0.9, 0.95];
+
+/// Start-up time in seconds, and whether it was observed.
+pub(super) fn startup(memory: &TargetMemory) -> (f64, bool) {
+    memory
+        .startup()
+        .map_or((ASSUMED_STARTUP, false), |seconds| (seconds, true))
+}
+
+/// Seconds to look ahead: the owner's, else the start-up time and a tick in which nothing is decided.
+pub(super) fn horizon(policy: &Policy, startup: f64, tick: i64) -> i64 {
+    #[expect(clippy::cast_possible_truncation, reason = "at most an hour")]
+    let startup = startup.ceil().clamp(0.0, LONGEST as f64) as i64;
+    policy
+        .horizon
+        .unwrap_or(startup.saturating_add(tick))
+        .clamp(1, LONGEST)
+}
+
+/// The forecast over the next `horizon` seconds, or `None` while there is none.
+pub(super) fn look(
+    policy: &Policy,
+    load: &Series,
+    memory: &mut TargetMemory,
+    now: Timestamp,
+    horizon: i64,
+) -> Option<ForecastBasis> {
+    if !policy.forecast || load.values.is_empty() {
+        return None;
+    }
+    // All that is in the series is known, the newest step included: the forecast starts after it.
+    let origin = load.end();
+    let step = load.step.max(1);
+    // The step that holds the end of the horizon, and one more: a rate over a trailing window shows
+    // a rise up to a step late.
+    let ahead = now.plus(horizon).since(origin).div_euclid(step) + 2;
+    let steps = ahead.clamp(1, (LONGEST / step).max(1));
+    let context = Context {
+        time_zone: jiff::tz::TimeZone::get(&policy.time_zone).unwrap_or(jiff::tz::TimeZone::UTC),
+        exclude: policy.exclude.clone(),
+        horizon: LONGEST,
+    };
+    let fitted = match memory.fitted.take() {
+        Some(fitted) if fresh(&fitted, now, step) => fitted,
+        _ => forecast::fit(load, origin, &context),
+    };
+    let fitted = memory.fitted.insert(fitted);
+    let levels = levels(policy.level);
+    let steps = usize::try_from(steps).unwrap_or(1);
+    let predicted = fitted.predict(load, origin, steps, &levels)?;
+    let column = |level: Level| {
+        let index = levels.iter().position(|other| *other == level).unwrap_or(0);
+        predicted
+            .values
+            .iter()
+            .filter_map(move |row| row.get(index).copied())
+    };
+    let wanted = column(policy.level).fold(0.0, f64::max);
+    let median = Level::new(0.5).and_then(|level| column(level).next_back())?;
+    Some(ForecastBasis {
+        rung: predicted.rung.as_str().to_owned(),
+        horizon,
+        level: policy.level,
+        load: wanted,
+        median,
+        need: replicas_for(wanted, policy.capacity_per_replica),
+        skill: fitted.skill.filter(|skill| skill.is_finite()),
+        coverage: fitted.coverage.filter(|share| share.is_finite()),
+    })
+}
+
+/// Whether a fit can be used again. What it knew may end up to one step after `now`.
+fn fresh(fitted: &Fitted, now: Timestamp, step: i64) -> bool {
+    let age = now.since(fitted.at);
+    let most = match fitted.rung {
+        Rung::Regression => FIT_AGE,
+        Rung::Nothing => step,
+        _ => FIT_AGE_BELOW,
+    };
+    (-2 * step..most).contains(&age)
+}
+
+/// The policy's level and those of the band, rising, each once.
+fn levels(own: Level) -> Vec<Level> {
+    let mut levels: Vec<Level> = LEVELS.into_iter().filter_map(Level::new).collect();
+    levels.push(own);
+    levels.sort_by(|a, b| a.get().total_cmp(&b.get()));
+    levels.dedup();
+    levels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::tests::policy;
+
+    #[test]
+    fn the_horizon_is_the_startup_time_and_a_tick() {
+        let mut memory = TargetMemory::default();
+        assert_eq!(startup(&memory), (60.0, false));
+        memory.learn_startups(&[89.2]);
+        assert_eq!(startup(&memory), (89.2, true));
+        let mut policy = policy();
+        assert_eq!(horizon(&policy, 89.2, 15), 105);
+        assert_eq!(horizon(&policy, 9000.0, 15), 3600);
+        policy.horizon = Some(600);
+        assert_eq!(horizon(&policy, 89.2, 15), 600);
+    }
+
+    #[test]
+    fn the_own_level_is_asked_for_once_and_in_order() {
+        let numbers = |own: f64| -> Vec<f64> {
+            levels(Level::new(own).unwrap())
+                .into_iter()
+                .map(Level::get)
+                .collect()
+        };
+        assert_eq!(numbers(0.95), [0.05, 0.5, 0.9, 0.95]);
+        assert_eq!(numbers(0.8), [0.05, 0.5, 0.8, 0.9, 0.95]);
+    }
+
+    #[test]
+    fn a_fit_lives_an_hour_and_less_below_the_top() {
+        let fitted = |rung| Fitted {
+            rung,
+            ..forecast::fit(
+                &Series {
+                    start: Timestamp(0),
+                    step: 60,
+                    values: vec![],
+                },
+                Timestamp(10_000),
+                &Context {
+                    time_zone: jiff::tz::TimeZone::UTC,
+                    exclude: vec![],
+                    horizon: 3600,
+                },
+            )
+        };
+        for (rung, age, usable) in [
+            (Rung::Regression, 3599, true),
+            (Rung::Regression, 3600, false),
+            (Rung::ShortRegression, 599, true),
+            (Rung::ShortRegression, 600, false),
+            (Rung::Nothing, 59, true),
+            (Rung::Nothing, 60, false),
+            (Rung::Regression, -60, true),
+            (Rung::Regression, -600, false),
+        ] {
+            let now = Timestamp(10_000 + age);
+            assert_eq!(
+                fresh(&fitted(rung), now, 60),
+                usable,
+                "{rung:?} after {age} s"
+            );
+        }
+    }
+}
