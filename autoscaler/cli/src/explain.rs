@@ -5,6 +5,6 @@
 pub(crate) struct Args {}
 
 /// Runs the command.
-pub(crate) fn run(_args: Args) -> anyhow::Result<()> {
+pub(crate) fn run(_args: &Args) -> anyhow::Result<()> {
     anyhow::bail!("not built yet")
 }

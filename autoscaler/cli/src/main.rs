@@ -3,6 +3,7 @@
 
 mod backtest;
 mod demo;
+mod duration;
 mod explain;
 mod plan;
 mod snapshot;
@@ -35,11 +36,11 @@ enum Verb {
 
 fn main() -> ExitCode {
     let result = match Cli::parse().verb {
-        Verb::Demo(args) => demo::run(args),
-        Verb::Backtest(args) => backtest::run(args),
-        Verb::Explain(args) => explain::run(args),
-        Verb::Plan(args) => plan::run(args),
-        Verb::Snapshot(args) => snapshot::run(args),
+        Verb::Demo(args) => demo::run(&args),
+        Verb::Backtest(args) => backtest::run(&args),
+        Verb::Explain(args) => explain::run(&args),
+        Verb::Plan(args) => plan::run(&args),
+        Verb::Snapshot(args) => snapshot::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
