@@ -151,11 +151,16 @@ fn wish(situation: &Situation<'_>, needs: &Needs, current: Replicas) -> Trail {
     };
     let forecast = if needs.skilled { forecast } else { Replicas(0) };
     trail.to(LimiterKind::NoSkill, needs.reactive.max(forecast));
-    let there = f64::from(current.0) * situation.policy.capacity_per_replica;
-    if there > 0.0 && situation.policy.behavior.tolerates(needs.demand / there) {
+    if tolerated(situation, needs, current) {
         trail.to(LimiterKind::Tolerance, current.max(forecast));
     }
     trail
+}
+
+/// Whether the load of now is too close to what `current` replicas serve to act on.
+fn tolerated(situation: &Situation<'_>, needs: &Needs, current: Replicas) -> bool {
+    let there = f64::from(current.0) * situation.policy.capacity_per_replica;
+    there > 0.0 && situation.policy.behavior.tolerates(needs.demand / there)
 }
 
 /// Without data: what the owner asks for then. Nothing is recommended while nothing changes.
@@ -199,13 +204,15 @@ fn reason(situation: &Situation<'_>, needs: &Needs, current: Replicas, trail: &T
         .iter()
         .any(|limiter| limiter.kind == LimiterKind::Paused);
     let forecast = needs.forecast.filter(|_| needs.skilled);
+    let tolerated = tolerated(situation, needs, current);
+    let reactive = if tolerated { current } else { needs.reactive };
     match situation.quality {
         _ if paused => Reason::Paused,
         Quality::Missing => Reason::LoadMissing,
         Quality::Stale => Reason::LoadStale,
         _ if from < policy.min_replicas && to == policy.min_replicas => Reason::BelowMinimum,
         _ if from > policy.max_replicas && to == policy.max_replicas => Reason::AboveMaximum,
-        _ if to > from && forecast > Some(needs.reactive) => Reason::ForecastRise,
+        _ if to > from && forecast > Some(reactive) => Reason::ForecastRise,
         _ if to > from => Reason::LoadRise,
         _ if to < from => Reason::LoadFall,
         _ => held_by(trail).unwrap_or(if needs.reactive < current && forecast >= Some(current) {

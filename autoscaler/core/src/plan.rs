@@ -136,4 +136,4 @@ pub fn plan(snapshot: &Snapshot) -> Planned {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
