@@ -1,5 +1,34 @@
-//! `foresail-exporter`: reads the GPUs of a node and serves them to Prometheus.
+//! `foresail-exporter`: reads the GPUs and inference servers of a node and serves them to Prometheus.
+//! Ends with 0 when told to end, 1 when its input is at fault, 2 on wrong usage.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+mod args;
+
+mod config;
+
+mod run;
 
 mod source;
 
-fn main() {}
+mod gather;
+
+mod inference;
+
+mod http;
+
+mod telemetry;
+
+fn main() -> ExitCode {
+    let args = args::Args::parse();
+    telemetry::start();
+    match run::run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("foresail-exporter: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

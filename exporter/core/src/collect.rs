@@ -79,8 +79,10 @@ pub fn collect(snapshot: &Snapshot, version: &str) -> Vec<Family> {
     let build = Labels::from([("program", program), ("version", version.to_string())]);
     families.add(&health::BUILD_INFO, &build, Value::Whole(1));
     let node = Labels::from([("Hostname", snapshot.hostname.clone())]);
-    let gathered = Value::Exact(snapshot.gathered_at);
-    families.add(&health::SNAPSHOT_TIMESTAMP, &node, gathered);
+    if snapshot.gathered_at > 0.0 {
+        let gathered = Value::Exact(snapshot.gathered_at);
+        families.add(&health::SNAPSHOT_TIMESTAMP, &node, gathered);
+    }
     let series: usize = families.0.values().map(|family| family.series.len()).sum();
     families.add(&health::SERIES, &node, Value::Whole(series as u64));
     families.0.into_values().collect()
@@ -252,11 +254,9 @@ fn one_source(families: &mut Families, snapshot: &Snapshot, status: &SourceStatu
     );
     let success = Value::Whole(u64::from(status.success));
     families.add(&health::SOURCE_SUCCESS, &labels, success);
-    families.add(
-        &health::SOURCE_DURATION,
-        &labels,
-        Value::Exact(status.duration),
-    );
+    if let Some(seconds) = status.duration {
+        families.add(&health::SOURCE_DURATION, &labels, Value::Exact(seconds));
+    }
     families.add(
         &health::SOURCE_FAILURES,
         &labels,

@@ -13,8 +13,8 @@ pub struct SourceStatus {
     pub up: bool,
     /// Whether the last gather of it brought everything.
     pub success: bool,
-    /// Seconds that the last gather took.
-    pub duration: f64,
+    /// Seconds that the last gather took; `None` before the first.
+    pub duration: Option<f64>,
     /// Unix seconds of the last complete gather; `None` before the first.
     pub last_success: Option<f64>,
     /// Gathers that failed since the exporter started.
@@ -26,7 +26,7 @@ pub struct SourceStatus {
 /// One node.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Snapshot {
-    /// Unix seconds at which the gather ended.
+    /// Unix seconds at which the last gather of the GPUs ended; 0 before the first.
     pub gathered_at: f64,
     /// Name of the node.
     pub hostname: String,

@@ -90,7 +90,7 @@ fn servers_and_faults() {
         name: "vllm".into(),
         target: Some("http://10.0.0.6:8000/metrics".into()),
         failures: 4,
-        duration: 1.0,
+        duration: Some(1.0),
         ..SourceStatus::default()
     });
     golden("golden/faults.txt", &text(&snapshot));

@@ -63,6 +63,7 @@ impl Fleet {
                 name: "simulated".into(),
                 up: true,
                 success: true,
+                duration: Some(0.0),
                 last_success: Some(now),
                 ..SourceStatus::default()
             }],

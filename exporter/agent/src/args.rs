@@ -1,0 +1,26 @@
+//! The command line. A flag wins over the file, the file over the default.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use exporter_core::simulated::fleet::Spec;
+
+/// Serves the GPUs and inference servers of this node to Prometheus.
+#[derive(clap::Parser, Debug)]
+#[command(name = "foresail-exporter", version)]
+pub(crate) struct Args {
+    /// YAML file with the configuration
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Address to serve on [default: 0.0.0.0:9400]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) address: Option<SocketAddr>,
+
+    /// Serve GPUs that do not exist, such as 8xH100-SXM5-80GB:mig=3g.40gb@4+2g.20gb@0,2xL40S
+    #[arg(long, value_name = "SPEC")]
+    pub(crate) simulated: Option<Spec>,
+
+    /// Print one exposition and exit
+    #[arg(long)]
+    pub(crate) once: bool,
+}

@@ -1,0 +1,222 @@
+//! The configuration file, checked once. An unknown key is an error: a misspelt one would otherwise be
+//! silently ignored.
+
+use std::{net::SocketAddr, path::Path, time::Duration};
+
+use exporter_core::{queue::Target, simulated::fleet::Spec};
+use serde::Deserialize;
+
+use crate::args::Args;
+
+/// What the exporter was told, complete.
+#[derive(Debug)]
+pub(crate) struct Config {
+    /// Where to serve.
+    pub(crate) address: SocketAddr,
+    /// Time between two gathers.
+    pub(crate) interval: Duration,
+    /// Name of the node.
+    pub(crate) hostname: String,
+    /// Simulated GPUs instead of the node's.
+    pub(crate) simulated: Option<Spec>,
+    /// Seed of the simulation.
+    pub(crate) seed: u64,
+    /// Inference servers to ask.
+    pub(crate) servers: Vec<Server>,
+}
+
+/// One inference server.
+#[derive(Clone, Debug)]
+pub(crate) struct Server {
+    /// Where, and what is known.
+    pub(crate) target: Target,
+    /// Time after which an answer is given up.
+    pub(crate) deadline: Duration,
+}
+
+/// Why a file is refused.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConfigError {
+    /// Not there, or not readable.
+    #[error("{path}: cannot be read: {source}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Not YAML, a wrong type or an unknown key.
+    #[error("{path}: {message}")]
+    Form {
+        /// The file.
+        path: String,
+        /// What and where, in one line.
+        message: String,
+    },
+    /// A value that cannot be.
+    #[error("{path}: {key}: {message}")]
+    Value {
+        /// The file.
+        path: String,
+        /// Its key.
+        key: String,
+        /// What is wrong and what would be right.
+        message: String,
+    },
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
+struct File {
+    address: Option<String>,
+    interval_seconds: Option<f64>,
+    hostname: Option<String>,
+    simulated: Option<String>,
+    seed: Option<u64>,
+    servers: Vec<FileServer>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct FileServer {
+    kind: String,
+    url: String,
+    #[serde(default)]
+    namespace: Option<String>,
+    #[serde(default)]
+    pod: Option<String>,
+    #[serde(default)]
+    batch_limit: Option<u64>,
+    #[serde(default)]
+    deadline_seconds: Option<f64>,
+}
+
+/// Reads the file that `args` names and lays the flags over it. `hostname` is the node's own.
+pub(crate) fn load(args: &Args, hostname: String) -> Result<Config, ConfigError> {
+    let (path, text) = match &args.config {
+        None => (String::new(), String::new()),
+        Some(path) => (path.display().to_string(), read(path)?),
+    };
+    let mut config = parse(&path, &text, hostname)?;
+    if let Some(address) = args.address {
+        config.address = address;
+    }
+    if args.simulated.is_some() {
+        config.simulated.clone_from(&args.simulated);
+    }
+    Ok(config)
+}
+
+fn read(path: &Path) -> Result<String, ConfigError> {
+    std::fs::read_to_string(path).map_err(|source| ConfigError::Unreadable {
+        path: path.display().to_string(),
+        source,
+    })
+}
+
+fn parse(path: &str, text: &str, hostname: String) -> Result<Config, ConfigError> {
+    let file: File = if text.trim().is_empty() {
+        File::default()
+    } else {
+        serde_yaml::from_str(text).map_err(|error| ConfigError::Form {
+            path: path.into(),
+            message: one_line(&error.to_string()),
+        })?
+    };
+    let wrong = |key: &str, message: String| ConfigError::Value {
+        path: path.into(),
+        key: key.into(),
+        message,
+    };
+    let address = file.address.unwrap_or_else(|| "0.0.0.0:9400".into());
+    let address = address.parse().map_err(|_| {
+        wrong(
+            "address",
+            format!("{address:?} is not an address and port such as 0.0.0.0:9400"),
+        )
+    })?;
+    let interval = seconds(file.interval_seconds.unwrap_or(15.0), 1.0, 300.0)
+        .map_err(|message| wrong("intervalSeconds", message))?;
+    let simulated = file.simulated.map(|spec| spec.parse::<Spec>()).transpose();
+    let simulated = simulated.map_err(|error| wrong("simulated", error.to_string()))?;
+    let servers = (file.servers.into_iter().enumerate())
+        .map(|(index, server)| {
+            let found = self::server(server);
+            found.map_err(|(key, message)| wrong(&format!("servers[{index}].{key}"), message))
+        })
+        .collect::<Result<Vec<Server>, ConfigError>>()?;
+    if let Some((index, server)) = repeated(&servers) {
+        let message = format!(
+            "{} stands there already; ask each server once",
+            server.target.url
+        );
+        return Err(wrong(&format!("servers[{index}].url"), message));
+    }
+    Ok(Config {
+        address,
+        interval,
+        hostname: file.hostname.unwrap_or(hostname),
+        simulated,
+        seed: file.seed.unwrap_or(0),
+        servers,
+    })
+}
+
+fn repeated(servers: &[Server]) -> Option<(usize, &Server)> {
+    servers.iter().enumerate().find(|(index, server)| {
+        let mut before = servers[..*index].iter();
+        before.any(|other| other.target.url == server.target.url)
+    })
+}
+
+fn server(file: FileServer) -> Result<Server, (&'static str, String)> {
+    if file.kind != "vllm" {
+        let message = format!(
+            "{:?} is not a kind of server that is known; write vllm",
+            file.kind
+        );
+        return Err(("kind", message));
+    }
+    let url = reqwest::Url::parse(&file.url).ok();
+    let sound = url.is_some_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    if !sound {
+        let message = format!(
+            "{:?} is not a URL such as http://10.0.0.5:8000/metrics",
+            file.url
+        );
+        return Err(("url", message));
+    }
+    if file.batch_limit == Some(0) {
+        let message = "0 sequences can never run; write the server's --max-num-seqs, such as 256";
+        return Err(("batchLimit", message.into()));
+    }
+    let deadline = seconds(file.deadline_seconds.unwrap_or(3.0), 0.1, 60.0)
+        .map_err(|message| ("deadlineSeconds", message))?;
+    Ok(Server {
+        target: Target {
+            url: file.url,
+            namespace: file.namespace,
+            pod: file.pod,
+            batch_limit: file.batch_limit,
+        },
+        deadline,
+    })
+}
+
+fn seconds(value: f64, least: f64, most: f64) -> Result<Duration, String> {
+    if (least..=most).contains(&value) {
+        Ok(Duration::from_secs_f64(value))
+    } else {
+        Err(format!("{value} is not between {least} and {most} seconds"))
+    }
+}
+
+/// The first line of a message; the rest is a picture of the file.
+fn one_line(message: &str) -> String {
+    message
+        .lines()
+        .next()
+        .unwrap_or("not readable")
+        .trim()
+        .to_string()
+}

@@ -1,0 +1,171 @@
+//! The HTTP server. Answers from what is published and never waits for a source.
+
+use std::{convert::Infallible, sync::Arc, time::Duration};
+
+use exporter_core::{
+    collect::collect,
+    exposition::text::{CONTENT_TYPE, render},
+};
+use http_body_util::Full;
+use hyper::{
+    Method, Request, Response, StatusCode,
+    body::{Bytes, Incoming},
+    header,
+    service::service_fn,
+};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{Semaphore, watch},
+    task::JoinSet,
+};
+
+use crate::gather::Published;
+
+mod encoding;
+
+mod landing;
+
+/// Connections served at once; further ones wait in the listener's queue.
+const MOST_CONNECTIONS: usize = 128;
+/// Time for a client to send a request's head, and for an idle connection.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+/// Time for open answers to end when the process is told to.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// Version of this program.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+type Answer = Response<Full<Bytes>>;
+
+/// Serves until `stop` ends, then lets open answers end.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    published: Published,
+    stop: impl Future<Output = ()>,
+) {
+    let published = Arc::new(published);
+    let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let (end, ending) = watch::channel(());
+    let mut connections = JoinSet::new();
+    tokio::pin!(stop);
+    loop {
+        while connections.try_join_next().is_some() {}
+        // Never closed, so a permit always comes.
+        let Ok(permit) = Arc::clone(&room).acquire_owned().await else {
+            break;
+        };
+        let stream = tokio::select! {
+            () = &mut stop => break,
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    // Out of file descriptors, mostly: give connections time to end.
+                    tracing::warn!(%error, "cannot accept");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                    continue;
+                }
+            },
+        };
+        let (published, ending) = (Arc::clone(&published), ending.clone());
+        connections.spawn(async move {
+            connection(stream, published, ending).await;
+            drop(permit);
+        });
+    }
+    drop(end);
+    let all = async { while connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(GRACE, all).await.is_err() {
+        tracing::warn!("connections are still open; closing them");
+    }
+}
+
+async fn connection(stream: TcpStream, published: Arc<Published>, mut end: watch::Receiver<()>) {
+    let service = service_fn(move |request: Request<Incoming>| {
+        let answer = answer(&request, &published);
+        async move { Ok::<Answer, Infallible>(answer) }
+    });
+    let mut builder = hyper::server::conn::http1::Builder::new();
+    builder
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .max_buf_size(64 << 10);
+    let connection = builder.serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(connection);
+    // Broken or malformed connections concern their client alone.
+    let outcome = tokio::select! {
+        outcome = connection.as_mut() => outcome,
+        _ = end.changed() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = outcome {
+        tracing::debug!(%error, "connection ended");
+    }
+}
+
+fn answer<B>(request: &Request<B>, published: &Published) -> Answer {
+    let known = ["/", "/metrics", "/healthz", "/readyz"];
+    if !known.contains(&request.uri().path()) {
+        let text = "not found; there are /, /metrics, /healthz and /readyz\n";
+        return plain(StatusCode::NOT_FOUND, text);
+    }
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        let text = "only GET and HEAD are answered\n";
+        let mut answer = plain(StatusCode::METHOD_NOT_ALLOWED, text);
+        let allowed = header::HeaderValue::from_static("GET, HEAD");
+        answer.headers_mut().insert(header::ALLOW, allowed);
+        return answer;
+    }
+    match request.uri().path() {
+        "/metrics" => metrics(request, published),
+        "/healthz" => plain(StatusCode::OK, "ok\n"),
+        "/readyz" if published.ready() => plain(StatusCode::OK, "ok\n"),
+        "/readyz" => plain(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "the first gather is not finished\n",
+        ),
+        _ => {
+            let page = landing::page(&published.snapshot(), VERSION);
+            typed(StatusCode::OK, "text/html; charset=utf-8", page.into())
+        }
+    }
+}
+
+fn metrics<B>(request: &Request<B>, published: &Published) -> Answer {
+    let text = render(&collect(&published.snapshot(), VERSION));
+    let asked = request.headers().get_all(header::ACCEPT_ENCODING).iter();
+    let asked: Vec<&str> = asked.filter_map(|value| value.to_str().ok()).collect();
+    let packed = encoding::wants_gzip(&asked.join(",")).then(|| encoding::gzip(text.as_bytes()));
+    let gzipped = matches!(packed, Some(Ok(_)));
+    let body = match packed {
+        Some(Ok(packed)) => packed,
+        _ => text.into_bytes(),
+    };
+    let mut answer = typed(StatusCode::OK, CONTENT_TYPE, body);
+    let headers = answer.headers_mut();
+    headers.insert(
+        header::VARY,
+        header::HeaderValue::from_static("Accept-Encoding"),
+    );
+    if gzipped {
+        headers.insert(
+            header::CONTENT_ENCODING,
+            header::HeaderValue::from_static("gzip"),
+        );
+    }
+    answer
+}
+
+fn plain(status: StatusCode, text: &'static str) -> Answer {
+    typed(status, "text/plain; charset=utf-8", text.into())
+}
+
+fn typed(status: StatusCode, kind: &'static str, body: Vec<u8>) -> Answer {
+    let mut answer = Response::new(Full::new(Bytes::from(body)));
+    *answer.status_mut() = status;
+    let kind = header::HeaderValue::from_static(kind);
+    answer.headers_mut().insert(header::CONTENT_TYPE, kind);
+    answer
+}

@@ -1,0 +1,93 @@
+//! What the program does: gather and serve until told to end, or print one exposition.
+
+use std::{io::Write, time::Duration};
+
+use anyhow::Context;
+use exporter_core::{collect::collect, exposition::text::render};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{SignalKind, signal},
+};
+
+use crate::{
+    args::Args,
+    config::{self, Config},
+    gather::{self, Owner, Published},
+    http, inference,
+    source::{nvml::Nvml, simulated::Simulated},
+};
+
+/// Longest time that the end waits for the thread that owns the GPUs.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Runs until the work is done or a signal ends it.
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    let config = config::load(args, hostname())?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("cannot start the async runtime")?;
+    let outcome = runtime.block_on(async {
+        if args.once {
+            once(&config).await
+        } else {
+            serve(&config).await
+        }
+    });
+    // Not drop: a name lookup that hangs must not hold up the end.
+    runtime.shutdown_background();
+    outcome
+}
+
+/// The node's name: what Kubernetes says, else the kernel.
+fn hostname() -> String {
+    let kernel = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let name = std::env::var("NODE_NAME")
+        .ok()
+        .filter(|name| !name.is_empty())
+        .or_else(kernel);
+    name.map_or_else(|| "unknown".into(), |name| name.trim().to_string())
+}
+
+fn start(config: &Config) -> anyhow::Result<(Published, Owner)> {
+    let client = inference::client().context("cannot make an HTTP client")?;
+    let started = match &config.simulated {
+        Some(spec) => gather::start(config, Simulated::new(spec, config.seed), &client),
+        None => gather::start(config, Nvml::default(), &client),
+    };
+    started.context("cannot start the thread that owns the gpus")
+}
+
+async fn once(config: &Config) -> anyhow::Result<()> {
+    let (mut published, owner) = start(config)?;
+    published.complete().await;
+    let text = render(&collect(&published.snapshot(), http::VERSION));
+    std::io::stdout()
+        .write_all(text.as_bytes())
+        .context("cannot write to standard output")?;
+    owner.stop(PATIENCE);
+    Ok(())
+}
+
+async fn serve(config: &Config) -> anyhow::Result<()> {
+    let address = config.address;
+    let listener = TcpListener::bind(address)
+        .await
+        .with_context(|| format!("cannot serve on {address}; choose a free one with --address"))?;
+    let mut terminate = signal(SignalKind::terminate()).context("cannot watch for SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot watch for SIGINT")?;
+    let (published, owner) = start(config)?;
+    let bound = listener.local_addr().unwrap_or(address);
+    tracing::info!(address = %bound, version = http::VERSION, "serving");
+    let stop = async {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        tracing::info!("ending");
+    };
+    http::serve(listener, published, stop).await;
+    owner.stop(PATIENCE);
+    Ok(())
+}
