@@ -13,7 +13,7 @@ pub(crate) struct Args {
     pub(crate) config: Option<PathBuf>,
 
     /// Address to serve on [default: 0.0.0.0:9400]
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub(crate) address: Option<SocketAddr>,
 
     /// Serve GPUs that do not exist, such as 8xH100-SXM5-80GB:mig=3g.40gb@4+2g.20gb@0,2xL40S
@@ -23,4 +23,9 @@ pub(crate) struct Args {
     /// Print one exposition and exit
     #[arg(long)]
     pub(crate) once: bool,
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let wrong = |_| "not an address and port; write one like 0.0.0.0:9400".to_string();
+    text.parse().map_err(wrong)
 }

@@ -213,10 +213,6 @@ fn seconds(value: f64, least: f64, most: f64) -> Result<Duration, String> {
 
 /// The first line of a message; the rest is a picture of the file.
 fn one_line(message: &str) -> String {
-    message
-        .lines()
-        .next()
-        .unwrap_or("not readable")
-        .trim()
-        .to_string()
+    let line = message.lines().next().unwrap_or("not readable").trim();
+    line.strip_prefix("error: ").unwrap_or(line).to_string()
 }
