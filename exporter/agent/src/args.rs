@@ -20,6 +20,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SPEC")]
     pub(crate) simulated: Option<Spec>,
 
+    /// File of NVIDIA's management library [default: libnvidia-ml.so.1, where the loader finds it]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) nvml_library: Option<PathBuf>,
+
     /// Print one exposition and exit
     #[arg(long)]
     pub(crate) once: bool,

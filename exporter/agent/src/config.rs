@@ -1,7 +1,11 @@
 //! The configuration file, checked once. An unknown key is an error: a misspelt one would otherwise be
 //! silently ignored.
 
-use std::{net::SocketAddr, path::Path, time::Duration};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use exporter_core::{queue::Target, simulated::fleet::Spec};
 use serde::Deserialize;
@@ -19,6 +23,8 @@ pub(crate) struct Config {
     pub(crate) hostname: String,
     /// Simulated GPUs instead of the node's.
     pub(crate) simulated: Option<Spec>,
+    /// File of the driver library; without it the loader searches.
+    pub(crate) nvml_library: Option<PathBuf>,
     /// Seed of the simulation.
     pub(crate) seed: u64,
     /// Inference servers to ask.
@@ -72,6 +78,7 @@ struct File {
     interval_seconds: Option<f64>,
     hostname: Option<String>,
     simulated: Option<String>,
+    nvml_library: Option<PathBuf>,
     seed: Option<u64>,
     servers: Vec<FileServer>,
 }
@@ -103,6 +110,9 @@ pub(crate) fn load(args: &Args, hostname: String) -> Result<Config, ConfigError>
     }
     if args.simulated.is_some() {
         config.simulated.clone_from(&args.simulated);
+    }
+    if args.nvml_library.is_some() {
+        config.nvml_library.clone_from(&args.nvml_library);
     }
     Ok(config)
 }
@@ -157,6 +167,7 @@ fn parse(path: &str, text: &str, hostname: String) -> Result<Config, ConfigError
         interval,
         hostname: file.hostname.unwrap_or(hostname),
         simulated,
+        nvml_library: file.nvml_library,
         seed: file.seed.unwrap_or(0),
         servers,
     })

@@ -77,6 +77,12 @@ impl<T> Part<T> {
         let mut status = self.status.clone();
         status.up = false;
         status.success = false;
+        if let Some(age) = age {
+            status.reason = Some(format!(
+                "no answer for {} s: a call hangs, or the machine is starved",
+                age.as_secs()
+            ));
+        }
         (status, None)
     }
 }

@@ -54,7 +54,7 @@ fn start(config: &Config) -> anyhow::Result<(Published, Owner)> {
     let client = inference::client().context("cannot make an HTTP client")?;
     let started = match &config.simulated {
         Some(spec) => gather::start(config, Simulated::new(spec, config.seed), &client),
-        None => gather::start(config, Nvml::default(), &client),
+        None => gather::start(config, Nvml::new(config.nvml_library.clone()), &client),
     };
     started.context("cannot start the thread that owns the gpus")
 }
