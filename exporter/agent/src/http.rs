@@ -51,21 +51,23 @@ pub(crate) async fn serve(
     tokio::pin!(stop);
     loop {
         while connections.try_join_next().is_some() {}
-        // Never closed, so a permit always comes.
-        let Ok(permit) = Arc::clone(&room).acquire_owned().await else {
-            break;
+        let next = async {
+            // Never closed, so a permit always comes.
+            let permit = Arc::clone(&room).acquire_owned().await;
+            (permit, listener.accept().await)
         };
-        let stream = tokio::select! {
+        let (permit, accepted) = tokio::select! {
             () = &mut stop => break,
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
-                Err(error) => {
-                    // Out of file descriptors, mostly: give connections time to end.
-                    tracing::warn!(%error, "cannot accept");
-                    tokio::time::sleep(Duration::from_millis(100)).await;
-                    continue;
-                }
-            },
+            next = next => next,
+        };
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                // Out of file descriptors, mostly: give connections time to end.
+                tracing::warn!(%error, "cannot accept");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                continue;
+            }
         };
         let (published, ending) = (Arc::clone(&published), ending.clone());
         connections.spawn(async move {

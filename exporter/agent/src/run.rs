@@ -17,6 +17,8 @@ use crate::{
     source::{nvml::Nvml, simulated::Simulated},
 };
 
+/// Longest time that one exposition waits for its sources: a driver call may never return.
+const ONCE: Duration = Duration::from_mins(1);
 /// Longest time that the end waits for the thread that owns the GPUs.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -61,7 +63,15 @@ fn start(config: &Config) -> anyhow::Result<(Published, Owner)> {
 
 async fn once(config: &Config) -> anyhow::Result<()> {
     let (mut published, owner) = start(config)?;
-    published.complete().await;
+    if tokio::time::timeout(ONCE, published.complete())
+        .await
+        .is_err()
+    {
+        tracing::warn!(
+            seconds = ONCE.as_secs(),
+            "a source does not answer; printing without it"
+        );
+    }
     let text = render(&collect(&published.snapshot(), http::VERSION));
     std::io::stdout()
         .write_all(text.as_bytes())
