@@ -1,7 +1,11 @@
 //! What was seen at one moment: all that a plan reads besides the memory. A snapshot is also a file
 //! format (JSON, `version` 1): the same file gives the same plan, byte for byte.
 
+mod sound;
+
 use serde::{Deserialize, Serialize};
+
+pub use sound::{Unsound, sound};
 
 use crate::{
     decide::{behavior::Behavior, reason::Problem},
