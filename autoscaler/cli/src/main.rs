@@ -2,6 +2,7 @@
 //! input or the cluster is at fault, 2 wrong usage.
 
 mod backtest;
+mod cluster;
 mod demo;
 mod duration;
 mod explain;

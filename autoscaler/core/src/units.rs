@@ -69,6 +69,9 @@ impl fmt::Display for TargetId {
 pub struct Level(f64);
 
 impl Level {
+    /// One half.
+    pub const MEDIAN: Self = Self(0.5);
+
     /// `None` unless `0 < level < 1`.
     pub fn new(level: f64) -> Option<Self> {
         (level > 0.0 && level < 1.0).then_some(Self(level))

@@ -7,8 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{LimitSource, Server, Target};
 use crate::exposition::Sample;
 
-/// Names of the gauge of waiting requests, newest first.
-const WAITING: &[&str] = &["vllm:num_requests_waiting"];
+/// Gauge of waiting requests.
+pub const WAITING: &str = "vllm:num_requests_waiting";
+/// Counter of requests that were answered, by how they ended.
+pub const SERVED: &str = "vllm:request_success_total";
 /// Names of the gauge of running requests, newest first.
 const RUNNING: &[&str] = &["vllm:num_requests_running"];
 
@@ -39,7 +41,7 @@ struct ByModel {
 
 /// One entry per served model, by name.
 pub fn servers(target: &Target, samples: &[Sample]) -> Result<Vec<Server>, VllmError> {
-    let waiting = first(WAITING, samples)?;
+    let waiting = first(&[WAITING], samples)?;
     let running = first(RUNNING, samples)?;
     let models: BTreeSet<&String> = waiting.sums.keys().chain(running.sums.keys()).collect();
     if models.is_empty() {
