@@ -1,6 +1,10 @@
 //! Every test that looks at the whole repository or needs real programs; one binary, so that the
 //! libraries are linked once. Never holds a test that a single crate could hold.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod tidy;

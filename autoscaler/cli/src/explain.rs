@@ -1,7 +1,7 @@
 //! `foresail explain`: the last decision about a target as its status has it. Reads the cluster,
 //! changes nothing.
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, io::Write as _};
 
 use anyhow::{Context as _, bail};
 use autoscaler_api::{InferenceScaler, InferenceScalerStatus};
@@ -17,7 +17,9 @@ pub(crate) struct Args {
 
 fn target(text: &str) -> Result<(String, String), String> {
     match text.split_once('/') {
-        Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() && !name.contains('/') => {
+        Some((namespace, name))
+            if !namespace.is_empty() && !name.is_empty() && !name.contains('/') =>
+        {
             Ok((namespace.to_owned(), name.to_owned()))
         }
         _ => Err("a target is namespace/name, for example serving/chat".to_owned()),
@@ -31,26 +33,38 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let Some(status) = &scaler.status else {
         bail!("{namespace}/{name} has no status yet: is foresail-autoscaler running?");
     };
-    print!("{}", text(namespace, name, status));
+    std::io::stdout()
+        .lock()
+        .write_all(text(namespace, name, status).as_bytes())?;
     Ok(())
 }
 
 async fn read(namespace: &str, name: &str) -> anyhow::Result<InferenceScaler> {
     let client: Client = crate::cluster::client().await?;
     let api: Api<InferenceScaler> = Api::namespaced(client, namespace);
-    let found = api.get_opt(name).await.with_context(|| format!("{namespace}/{name} cannot be read"))?;
-    found.with_context(|| format!("there is no InferenceScaler {namespace}/{name}; `kubectl get isc -A` lists them"))
+    let found = api
+        .get_opt(name)
+        .await
+        .with_context(|| format!("{namespace}/{name} cannot be read"))?;
+    found.with_context(|| {
+        format!("there is no InferenceScaler {namespace}/{name}; `kubectl get isc -A` lists them")
+    })
 }
 
 /// The status for a person who asks why.
 fn text(namespace: &str, name: &str, status: &InferenceScalerStatus) -> String {
     let mut text = String::new();
-    let number = |value: Option<i32>| value.map_or_else(|| "unknown".to_owned(), |value| value.to_string());
+    let number =
+        |value: Option<i32>| value.map_or_else(|| "unknown".to_owned(), |value| value.to_string());
     let word = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
     // Writing to a String cannot fail.
     let _ = writeln!(text, "{namespace}/{name}");
     if let Some(last) = &status.last_decision {
-        let _ = writeln!(text, "  decision   {} → {} replicas at {}", last.from, last.to, last.time);
+        let _ = writeln!(
+            text,
+            "  decision   {} → {} replicas at {}",
+            last.from, last.to, last.time
+        );
         let _ = writeln!(text, "  reason     {}", last.reason);
         let _ = writeln!(text, "  because    {}", last.message);
         for limiter in &last.limiters {
@@ -65,7 +79,9 @@ fn text(namespace: &str, name: &str, status: &InferenceScalerStatus) -> String {
         number(status.ready_replicas),
         number(status.forecast_replicas),
     );
-    let startup = status.startup_seconds.map_or_else(|| "not learned yet".to_owned(), |s| format!("{s} s"));
+    let startup = status
+        .startup_seconds
+        .map_or_else(|| "not learned yet".to_owned(), |s| format!("{s} s"));
     let _ = writeln!(
         text,
         "  forecast   rung {}, skill {}, coverage {}, start-up time {startup}",
@@ -74,11 +90,23 @@ fn text(namespace: &str, name: &str, status: &InferenceScalerStatus) -> String {
         word(&status.coverage),
     );
     for entry in &status.data_quality {
-        let detail = if entry.detail.is_empty() { String::new() } else { format!(": {}", entry.detail) };
-        let _ = writeln!(text, "  data       {} {}{detail}", entry.signal, entry.quality);
+        let detail = if entry.detail.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", entry.detail)
+        };
+        let _ = writeln!(
+            text,
+            "  data       {} {}{detail}",
+            entry.signal, entry.quality
+        );
     }
     for condition in &status.conditions {
-        let _ = writeln!(text, "  condition  {}={} ({})", condition.kind, condition.status, condition.reason);
+        let _ = writeln!(
+            text,
+            "  condition  {}={} ({})",
+            condition.kind, condition.status, condition.reason
+        );
     }
     text
 }
@@ -100,11 +128,21 @@ mod tests {
                 message: "8 → 11 replicas".into(),
                 limiters: vec!["Maximum 12→11".into()],
             }),
-            data_quality: vec![DataQuality { signal: "load".into(), quality: "Stale".into(), detail: "too old".into() }],
+            data_quality: vec![DataQuality {
+                signal: "load".into(),
+                quality: "Stale".into(),
+                detail: "too old".into(),
+            }],
             ..InferenceScalerStatus::default()
         };
         let text = text("serving", "chat", &status);
-        for expected in ["serving/chat\n", "reason     ForecastRise", "limited    Maximum 12→11", "data       load Stale: too old", "unknown"] {
+        for expected in [
+            "serving/chat\n",
+            "reason     ForecastRise",
+            "limited    Maximum 12→11",
+            "data       load Stale: too old",
+            "unknown",
+        ] {
             assert!(text.contains(expected), "{text}");
         }
     }

@@ -1,6 +1,9 @@
 //! `foresail backtest` as a whole process: its formats, its errors, its exit statuses.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::{
+    fmt::Write as _,
     fs,
     path::Path,
     process::{Command, Output},
@@ -19,11 +22,8 @@ fn load() -> String {
     let mut text = "timestamp,value\n".to_owned();
     for step in (0..288).filter(|step| *step != 100) {
         let phase = f64::from(step) / 144.0 * std::f64::consts::TAU;
-        text.push_str(&format!(
-            "{},{:.3}\n",
-            1_764_547_200 + step * 600,
-            50.0 - 30.0 * phase.cos()
-        ));
+        let (stamp, value) = (1_764_547_200 + step * 600, 50.0 - 30.0 * phase.cos());
+        writeln!(text, "{stamp},{value:.3}").unwrap();
     }
     text
 }
