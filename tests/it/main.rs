@@ -7,4 +7,5 @@
     reason = "a test fails by panicking"
 )]
 
+mod control_plane;
 mod tidy;
