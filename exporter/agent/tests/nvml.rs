@@ -31,6 +31,7 @@ impl Exporter {
         let port = free_port();
         std::fs::write(folder.path().join("world"), world).unwrap();
         std::fs::write(folder.path().join("config.yaml"), "intervalSeconds: 1\n").unwrap();
+        let log = std::fs::File::create(folder.path().join("log")).unwrap();
         let process = Command::new(env!("CARGO_BIN_EXE_foresail-exporter"))
             .args(["--address", &format!("127.0.0.1:{port}")])
             .arg("--nvml-library")
@@ -40,6 +41,7 @@ impl Exporter {
             .env("FORESAIL_TEST_NVML", folder.path().join("world"))
             .env("NODE_NAME", "node-1")
             .stdout(Stdio::null())
+            .stderr(log)
             .spawn()
             .unwrap();
         Self {
@@ -77,8 +79,14 @@ impl Exporter {
                 return scrape;
             }
             let ended = self.process.try_wait().unwrap();
-            assert!(ended.is_none(), "the exporter ended: {ended:?}");
-            assert!(Instant::now() < end, "never came: {what}\n{}", scrape.0);
+            let waits = ended.is_none() && Instant::now() < end;
+            let log = || std::fs::read_to_string(self.folder.path().join("log")).unwrap();
+            assert!(
+                waits,
+                "never came: {what} ({ended:?})\n{}{}",
+                log(),
+                scrape.0
+            );
             std::thread::sleep(Duration::from_millis(50));
         }
     }
