@@ -42,9 +42,11 @@ test: peers packages deny ## Everything: builds the real peers (once), then runs
 bench: ## Benchmarks, as ratios within one run
 	cargo bench --package tests
 
-generate: ## Writes what is generated: the custom resource definitions and the reference pages
+generate: ## Writes what is generated: definitions, reference pages, the charts' copies of rules
 	cargo run --quiet --package autoscaler-api --bin crdgen > charts/foresail-autoscaler/crds/inferencescalers.yaml
 	UPDATE_GOLDEN=1 cargo test --quiet --package exporter-core
+	cp alerts/recording.yaml alerts/exporter.yaml dashboards/foresail.json charts/foresail-exporter/files/
+	cp alerts/autoscaler.yaml dashboards/foresail.json charts/foresail-autoscaler/files/
 
 peers:
 	@tests/peers/build.sh

@@ -7,5 +7,8 @@
     reason = "a test fails by panicking"
 )]
 
+mod alerts;
+mod charts;
 mod control_plane;
+mod docs;
 mod tidy;

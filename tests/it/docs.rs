@@ -1,0 +1,139 @@
+//! The documents: the README's commands give the README's output, links lead somewhere, and the index
+//! of decisions is complete. Never judges style.
+
+use std::{fs, path::Path, process::Command};
+
+fn read(file: &str) -> String {
+    fs::read_to_string(tests::root().join(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+}
+
+/// Every Markdown page, relative to the root.
+fn pages() -> Vec<String> {
+    let output = Command::new("git")
+        .args([
+            "ls-files",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+            "*.md",
+        ])
+        .current_dir(tests::root())
+        .output()
+        .unwrap();
+    let pages: Vec<_> = String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .filter(|page| tests::root().join(page).is_file())
+        .map(str::to_owned)
+        .collect();
+    assert!(pages.len() > 10, "only {pages:?}");
+    pages
+}
+
+/// Commands of a page's `console` blocks, each with the output that the page shows.
+fn commands(page: &str) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    for block in page.split("```console\n").skip(1) {
+        for line in block.split("```").next().unwrap().lines() {
+            match (line.strip_prefix("$ "), found.last_mut()) {
+                (Some(command), _) => found.push((command.to_owned(), String::new())),
+                (None, Some((_, output))) => {
+                    output.push_str(line);
+                    output.push('\n');
+                }
+                (None, None) => panic!("output before a command: {line}"),
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn the_commands_of_the_readme_give_the_output_that_it_shows() {
+    let mut ran = 0;
+    for (command, expected) in commands(&read("README.md")) {
+        // The programs are built before the tests run; starting cargo inside a test would wait for its lock.
+        let Some((program, rest)) = command
+            .strip_prefix("cargo run --quiet --bin ")
+            .and_then(|rest| rest.split_once(" -- "))
+        else {
+            assert!(
+                expected.is_empty(),
+                "{command}: shown output is not checked"
+            );
+            continue;
+        };
+        let program = tests::product::program(program).unwrap();
+        let output = Command::new("bash")
+            .args(["-o", "pipefail", "-c"])
+            .arg(format!("'{}' {rest}", program.display()))
+            .env("NODE_NAME", "node-1")
+            .current_dir(tests::root())
+            .output()
+            .unwrap();
+        let shown = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(shown, expected, "{command}");
+        ran += 1;
+    }
+    assert!(ran > 0, "the README shows no output");
+}
+
+#[test]
+fn the_first_screen_of_the_readme_is_short() {
+    let text = read("README.md");
+    let lines = text
+        .lines()
+        .take_while(|line| !line.starts_with("## "))
+        .count();
+    assert!(lines <= 25, "{lines} lines before the first heading");
+    assert!(text.contains("make demo"));
+}
+
+#[test]
+fn links_between_pages_lead_somewhere() {
+    let mut complaints = Vec::new();
+    for page in pages() {
+        let folder = Path::new(&page).parent().unwrap();
+        for part in read(&page).split("](").skip(1) {
+            let link = part.split([')', '#', ' ']).next().unwrap();
+            let outside = link.contains("://") || link.is_empty();
+            if !outside && !tests::root().join(folder).join(link).exists() {
+                complaints.push(format!("{page}: {link} does not exist"));
+            }
+        }
+    }
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+}
+
+#[test]
+fn every_decision_is_in_the_index_and_says_context_decision_and_consequences() {
+    let index = read("docs/decisions/README.md");
+    for page in pages() {
+        let Some(name) = page.strip_prefix("docs/decisions/0") else {
+            continue;
+        };
+        let name = format!("0{name}");
+        assert!(
+            index.contains(&format!("({name})")),
+            "{name} is not in the index"
+        );
+        let text = read(&page);
+        for heading in ["\n## Context\n", "\n## Decision\n", "\n## Consequences\n"] {
+            assert!(text.contains(heading), "{page}: lacks {heading:?}");
+        }
+    }
+}
+
+#[test]
+fn every_verb_that_a_page_names_is_in_the_makefile() {
+    let makefile = read("Makefile");
+    for page in pages() {
+        for part in read(&page).split("`make ").skip(1) {
+            let verb = part.split(['`', ' ']).next().unwrap();
+            assert!(
+                makefile.contains(&format!("\n{verb}:")),
+                "{page}: make {verb} is no verb"
+            );
+        }
+    }
+}
