@@ -11,4 +11,5 @@ mod alerts;
 mod charts;
 mod control_plane;
 mod docs;
+mod end_to_end;
 mod tidy;

@@ -16,8 +16,10 @@ use tokio::{
 
 /// Seconds between two back-filled samples.
 const PAST_STEP: i64 = 20;
+/// Rounds of a trace before its first, so that a total never is negative.
+const ROUNDS: f64 = 10.0;
 /// Where recorded load lies beside a checkout, if it does.
-const RECORDED: &str = "../shared/data/count_1min/wc98_1998_05.csv";
+const RECORDED: &str = "../shared/data/count_1min/servegen_m_large_synth.csv";
 
 /// Requests per second by minute.
 #[derive(Clone)]
@@ -27,6 +29,8 @@ pub struct Trace {
     rates: Arc<[f64]>,
     /// Requests before each minute.
     sums: Arc<[f64]>,
+    /// Minutes at which a flash crowd begins that nothing announces.
+    surprises: Vec<usize>,
 }
 
 impl Trace {
@@ -34,13 +38,23 @@ impl Trace {
     /// per second. Prints which.
     pub fn load(peak: f64) -> anyhow::Result<Self> {
         let path = crate::root().join(RECORDED);
+        let day = Day::new(11, 1.0);
+        let mut surprises = Vec::new();
         let (name, rates) = if path.exists() {
             (
                 format!("recorded load ({RECORDED})"),
                 recorded(&std::fs::read_to_string(path)?)?,
             )
         } else {
-            let day = Day::new(11, 1.0);
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "minutes of 28 days"
+            )]
+            surprises.extend(
+                (0..28)
+                    .map(|number| (day.flash_start(f64::from(number) * 86_400.0) / 60.0) as usize),
+            );
             let rates = (0..28 * 1440)
                 .map(|minute| day.rate(f64::from(minute) * 60.0))
                 .collect();
@@ -51,10 +65,11 @@ impl Trace {
         Ok(Self::new(
             name,
             rates.iter().map(|rate| rate / highest * peak).collect(),
+            surprises,
         ))
     }
 
-    fn new(name: String, rates: Vec<f64>) -> Self {
+    fn new(name: String, rates: Vec<f64>, surprises: Vec<usize>) -> Self {
         let mut sums = vec![0.0];
         let mut sum = 0.0;
         for rate in &rates {
@@ -65,7 +80,13 @@ impl Trace {
             name,
             rates: rates.into(),
             sums: sums.into(),
+            surprises,
         }
+    }
+
+    /// Minutes at which a flash crowd begins that nothing announces, where that is known.
+    pub fn surprises(&self) -> &[usize] {
+        &self.surprises
     }
 
     /// Requests per second by minute.
@@ -90,7 +111,7 @@ fn recorded(text: &str) -> anyhow::Result<Vec<f64>> {
     Ok(rates)
 }
 
-/// A trace whose minute 0 was at a certain time.
+/// A trace whose minute 0 was at a certain time; before its beginning and after its end it repeats.
 #[derive(Clone)]
 pub struct Shifted {
     /// Value of the label `service`.
@@ -111,28 +132,30 @@ impl Shifted {
 
     /// Requests per second at a time.
     pub fn rate(&self, at: f64) -> f64 {
-        self.trace
-            .rates
-            .get(self.minute(at))
-            .copied()
-            .unwrap_or(0.0)
+        let (_, minute, _) = self.place(at);
+        self.trace.rates[minute]
     }
 
-    /// Requests since minute 0 at a time.
+    /// Requests since a moment long before, at a time.
     pub fn total(&self, at: f64) -> f64 {
-        let minute = self.minute(at);
-        let inside = (at - self.zero) - minute as f64 * 60.0;
-        self.trace.sums.get(minute).copied().unwrap_or(0.0) + inside.max(0.0) * self.rate(at)
+        let (round, minute, inside) = self.place(at);
+        let whole = self.trace.sums[self.trace.rates.len()];
+        (round + ROUNDS) * whole + self.trace.sums[minute] + inside * self.trace.rates[minute]
     }
 
-    fn minute(&self, at: f64) -> usize {
+    /// Which round of the trace, which minute of it, and seconds into that minute.
+    fn place(&self, at: f64) -> (f64, usize, f64) {
+        let since = at - self.zero;
+        let length = self.trace.rates.len() as f64 * 60.0;
+        let round = (since / length).floor();
+        let inside = since - round * length;
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
-            reason = "floored at 0"
+            reason = "0 to the length"
         )]
-        let minute = ((at - self.zero) / 60.0).max(0.0) as usize;
-        minute
+        let minute = ((inside / 60.0) as usize).min(self.trace.rates.len() - 1);
+        (round, minute, inside - minute as f64 * 60.0)
     }
 }
 
@@ -148,8 +171,8 @@ pub fn past(loads: &[Shifted], days: i64, until: f64) -> String {
     let mut text = "# TYPE http_requests counter\n".to_owned();
     for load in loads {
         #[expect(clippy::cast_possible_truncation, reason = "unix seconds")]
-        let (until, first) = (until as i64, load.zero.ceil() as i64);
-        let mut at = (until - days * 86_400).max(first);
+        let until = until as i64;
+        let mut at = until - days * 86_400;
         while at < until {
             // Writing to a String cannot fail.
             let _ = writeln!(
