@@ -8,6 +8,7 @@
 )]
 
 mod alerts;
+mod bad_input;
 mod charts;
 mod control_plane;
 mod docs;

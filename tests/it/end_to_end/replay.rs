@@ -118,7 +118,13 @@ pub(crate) fn replay(
             stale_after: 60,
             tick: TICK,
         };
-        let mut planned = plan(&snapshot(Timestamp(now), grid, vec![input], Vec::new(), memory));
+        let mut planned = plan(&snapshot(
+            Timestamp(now),
+            grid,
+            vec![input],
+            Vec::new(),
+            memory,
+        ));
         let decision = &planned.plan.decisions[0];
         let to = decision.to.0 as usize;
         if decision.apply {
