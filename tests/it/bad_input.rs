@@ -43,37 +43,54 @@ async fn bad_answers_and_missing_targets_are_told_and_change_nothing() {
         .unwrap();
 
     for (name, quality, detail) in FAULTS {
-        until(
-            &format!("{name} is told"),
-            Duration::from_mins(1),
-            || async { Ok(status(&plane, name, "loadQuality") == quality) },
-        )
-        .await
-        .unwrap();
-        let told = status(&plane, name, "dataQuality[0].detail");
-        assert!(
-            told.contains(detail) && !told.contains('\n'),
-            "{name}: '{detail}' is not in: {told}"
-        );
-        let active = status(
-            &plane,
-            name,
-            "conditions[?(@.type==\"ScalingActive\")].status",
-        );
-        assert_eq!(active, "False", "{name}");
-        let replicas = plane
-            .kubectl(&["get", "deployment", name, "-o", "jsonpath={.spec.replicas}"])
-            .unwrap();
-        assert_eq!(replicas, "5", "{name} was scaled");
+        told(&plane, name, quality, detail).await;
     }
+    nobody_is_told(&plane);
+    counted(&controller.url).await;
+    assert!(controller.service.runs(), "{}", controller.service.tail());
+    assert_eq!(
+        controller.service.stop(Duration::from_secs(10)).unwrap(),
+        Some(0)
+    );
+    answering.abort();
+}
+
+/// The status names the fault, scaling is not active, and the replicas stay.
+async fn told(plane: &ControlPlane, name: &str, quality: &str, detail: &str) {
+    until(
+        &format!("{name} is told"),
+        Duration::from_mins(1),
+        || async { Ok(status(plane, name, "loadQuality") == quality) },
+    )
+    .await
+    .unwrap();
+    let told = status(plane, name, "dataQuality[0].detail");
+    assert!(
+        told.contains(detail) && !told.contains('\n'),
+        "{name}: '{detail}' is not in: {told}"
+    );
+    let active = status(
+        plane,
+        name,
+        "conditions[?(@.type==\"ScalingActive\")].status",
+    );
+    assert_eq!(active, "False", "{name}");
+    let replicas = plane
+        .kubectl(&["get", "deployment", name, "-o", "jsonpath={.spec.replicas}"])
+        .unwrap();
+    assert_eq!(replicas, "5", "{name} was scaled");
+}
+
+/// A target that does not exist is said to be so.
+fn nobody_is_told(plane: &ControlPlane) {
     let able = status(
-        &plane,
+        plane,
         "nobody",
         "conditions[?(@.type==\"AbleToScale\")].reason",
     );
     assert_eq!(able, "TargetNotFound");
     let message = status(
-        &plane,
+        plane,
         "nobody",
         "conditions[?(@.type==\"AbleToScale\")].message",
     );
@@ -81,8 +98,11 @@ async fn bad_answers_and_missing_targets_are_told_and_change_nothing() {
         message.contains("Deployment default/nobody does not exist"),
         "{message}"
     );
+}
 
-    let metrics = reqwest::get(format!("{}/metrics", controller.url))
+/// The metrics count the faults.
+async fn counted(url: &str) {
+    let metrics = reqwest::get(format!("{url}/metrics"))
         .await
         .unwrap()
         .text()
@@ -99,12 +119,6 @@ async fn bad_answers_and_missing_targets_are_told_and_change_nothing() {
             "{expected} is not in:\n{metrics}"
         );
     }
-    assert!(controller.service.runs(), "{}", controller.service.tail());
-    assert_eq!(
-        controller.service.stop(Duration::from_secs(10)).unwrap(),
-        Some(0)
-    );
-    answering.abort();
 }
 
 #[test]

@@ -68,6 +68,15 @@ fn rate(load: &Shifted, at: f64) -> f64 {
     (load.total(at - 2.0) - load.total(at - 32.0)) / 30.0
 }
 
+/// What Prometheus says of the days before `start`, one point a step.
+fn history(load: &Shifted, start: i64) -> Vec<(f64, f64)> {
+    let first = start - HISTORY * 86_400;
+    (first.div_euclid(STEP)..=start.div_euclid(STEP))
+        .map(|step| (step * STEP) as f64)
+        .map(|at| (at, rate(load, at)))
+        .collect()
+}
+
 /// Runs `seconds` from `start` (unix seconds) with the pods that the load of the start needs.
 pub(crate) fn replay(
     load: &Shifted,
@@ -80,11 +89,7 @@ pub(crate) fn replay(
         namespace: "default".to_owned(),
         name: load.service.clone(),
     };
-    let first = start - HISTORY * 86_400;
-    let mut points: Vec<(f64, f64)> = (first.div_euclid(STEP)..=start.div_euclid(STEP))
-        .map(|step| (step * STEP) as f64)
-        .map(|at| (at, rate(load, at)))
-        .collect();
+    let mut points = history(load, start);
     let mut memory = Memory::default();
     // When each pod becomes Ready, oldest first.
     let mut pods = vec![start; need(load.rate(start as f64), capacity) as usize + 1];
@@ -107,24 +112,15 @@ pub(crate) fn replay(
             pending: Replicas(desired - ready),
             ..ReplicaCounts::default()
         };
-        let startups = if at == 0 {
-            vec![STARTUP as f64]
-        } else {
-            Vec::new()
-        };
+        let startups = vec![STARTUP as f64; usize::from(at == 0)];
         let input = input(&id, policy(capacity, down_window), counts, startups, answer);
         let grid = Grid {
             step: STEP,
             stale_after: 60,
             tick: TICK,
         };
-        let mut planned = plan(&snapshot(
-            Timestamp(now),
-            grid,
-            vec![input],
-            Vec::new(),
-            memory,
-        ));
+        let seen = snapshot(Timestamp(now), grid, vec![input], Vec::new(), memory);
+        let mut planned = plan(&seen);
         let decision = &planned.plan.decisions[0];
         let to = decision.to.0 as usize;
         if decision.apply {
