@@ -1,14 +1,10 @@
-//! Whole plans: worked examples, and the properties that every plan has.
+//! Whole plans: worked examples.
 
-use proptest::prelude::*;
+mod properties;
 
 use super::*;
 use crate::{
-    check::check,
-    decide::{
-        behavior::Behavior,
-        reason::{LimiterKind, ProblemKind},
-    },
+    decide::{behavior::Behavior, reason::LimiterKind},
     memory::{ScaleEvent, TargetMemory},
     series::Series,
     snapshot::{self, Fallback, Mode, Paused, Policy, ReplicaCounts, Signal, Target},
@@ -136,6 +132,40 @@ fn a_restart_with_the_small_memory_does_not_lower_within_the_window() {
 }
 
 #[test]
+fn a_dip_is_held_by_what_planning_itself_remembered() {
+    let mut snapshot = seen(&[120.0; 6]);
+    snapshot.targets[0].policy.forecast = false;
+    let event = |age: i64| ScaleEvent {
+        time: NOW.plus(-age),
+        change: 1,
+    };
+    remembered(&mut snapshot).scale_events = vec![event(4000), event(10)];
+    let high = plan(&snapshot);
+    assert_eq!(only(&high).reason, Reason::Enough);
+    snapshot.memory = high.memory;
+    assert_eq!(
+        remembered(&mut snapshot).recommendations,
+        [(NOW, Replicas(10))],
+        "what is older than the window goes"
+    );
+    assert_eq!(remembered(&mut snapshot).scale_events, [event(10)]);
+    snapshot.targets[0].load = signal(vec![Some(24.0); 6], Quality::Ok);
+    for (seconds, to, reason) in [
+        (15, 10, Reason::StabilizationWindow),
+        (299, 10, Reason::StabilizationWindow),
+        (300, 2, Reason::LoadFall),
+    ] {
+        snapshot.now = NOW.plus(seconds);
+        let planned = plan(&snapshot);
+        assert_eq!(
+            (only(&planned).to.0, only(&planned).reason),
+            (to, reason),
+            "{seconds} s"
+        );
+    }
+}
+
+#[test]
 fn startup_times_are_learned_and_move_the_horizon() {
     let mut snapshot = seen(&[20.0; 30]);
     snapshot.targets[0].startups_seen = vec![118.2];
@@ -215,156 +245,4 @@ fn a_mode_that_only_recommends_applies_nothing() {
     snapshot.targets[0].policy.mode = Mode::Recommend;
     let planned = plan(&snapshot);
     assert!(only(&planned).to > Replicas(10) && !only(&planned).apply);
-}
-
-fn any_policy() -> impl Strategy<Value = Policy> {
-    let paused = prop_oneof![
-        6 => Just(Paused::None),
-        1 => Just(Paused::All),
-        1 => Just(Paused::ScaleUp),
-        1 => Just(Paused::ScaleDown)
-    ];
-    let fallback = prop_oneof![
-        Just(Fallback::Hold),
-        (0..60_u32).prop_map(|n| Fallback::Replicas(Replicas(n))),
-        (0..60_u32).prop_map(|n| Fallback::Higher(Replicas(n)))
-    ];
-    (
-        0..10_u32,
-        0..40_u32,
-        paused,
-        fallback,
-        0..600_i64,
-        0..120_i64,
-        any::<bool>(),
-    )
-        .prop_map(|(min, more, paused, fallback, down, up, forecast)| {
-            let mut policy = policy();
-            policy.min_replicas = Replicas(min);
-            policy.max_replicas = Replicas((min + more).max(1));
-            policy.paused = paused;
-            policy.fallback = fallback;
-            policy.forecast = forecast;
-            policy.behavior.scale_down.stabilization_window_seconds = down;
-            policy.behavior.scale_up.stabilization_window_seconds = up;
-            policy
-        })
-}
-
-fn any_quality() -> impl Strategy<Value = Quality> {
-    prop_oneof![
-        5 => Just(Quality::Ok),
-        1 => Just(Quality::Partial),
-        1 => Just(Quality::Stale),
-        1 => Just(Quality::Missing)
-    ]
-}
-
-fn any_memory() -> impl Strategy<Value = TargetMemory> {
-    let pairs = prop::collection::vec((0..700_i64, 0..60_u32), 0..8);
-    let events = prop::collection::vec((0..60_i64, -9..9_i64), 0..4);
-    (pairs, events, prop::option::of(0..1000_i64)).prop_map(|(mut pairs, events, since)| {
-        pairs.sort_by_key(|pair| -pair.0);
-        TargetMemory {
-            recommendations: pairs
-                .into_iter()
-                .map(|(age, n)| (NOW.plus(-age), Replicas(n)))
-                .collect(),
-            scale_events: events
-                .into_iter()
-                .map(|(age, change)| ScaleEvent {
-                    time: NOW.plus(-age),
-                    change,
-                })
-                .collect(),
-            startups: vec![],
-            fitted: None,
-            since: since.map(|age| NOW.plus(-age)),
-        }
-    })
-}
-
-fn any_snapshot() -> impl Strategy<Value = Snapshot> {
-    let load = prop::collection::vec(prop::option::weighted(0.9, 0.0..600.0_f64), 1..40);
-    let broken = prop::bool::weighted(0.05);
-    let counts = (0..60_u32, any::<bool>());
-    (
-        any_policy(),
-        load,
-        any_quality(),
-        any_memory(),
-        counts,
-        broken,
-    )
-        .prop_map(
-            |(policy, load, quality, memory, (desired, rolling_out), broken)| {
-                let mut snapshot = seen(&[1.0]);
-                *remembered(&mut snapshot) = memory;
-                let target = &mut snapshot.targets[0];
-                target.policy = policy;
-                target.problem = broken.then(|| Problem {
-                    kind: ProblemKind::TargetNotFound,
-                    message: "Deployment `chat` does not exist".to_owned(),
-                });
-                target.replicas.desired = Replicas(desired);
-                target.replicas.rolling_out = rolling_out;
-                let load = if quality == Quality::Missing {
-                    vec![]
-                } else {
-                    load
-                };
-                target.load = signal(load, quality);
-                snapshot
-            },
-        )
-}
-
-proptest! {
-    #[test]
-    fn every_plan_passes_the_check_and_is_the_same_again(snapshot in any_snapshot()) {
-        let planned = plan(&snapshot);
-        prop_assert_eq!(check(&snapshot, &planned.plan), vec![]);
-        prop_assert_eq!(plan(&snapshot), planned);
-    }
-
-    #[test]
-    fn planning_again_from_what_was_planned_changes_nothing(snapshot in any_snapshot()) {
-        let planned = plan(&snapshot);
-        let decision = only(&planned);
-        let mut next = snapshot.clone();
-        next.memory = planned.memory.clone();
-        let (id, from, to) = (decision.target.clone(), decision.from, decision.to);
-        if to != from {
-            next.memory.record_scaled(&id, from, to, NOW);
-        }
-        next.targets[0].replicas.desired = to;
-        let again = plan(&next);
-        prop_assert_eq!(only(&again).to, to, "{}", crate::explain::text(only(&again)));
-    }
-
-    #[test]
-    fn missing_data_never_lowers(mut snapshot in any_snapshot()) {
-        let target = &mut snapshot.targets[0];
-        if target.load.quality.may_lower() {
-            target.load = signal(vec![], Quality::Missing);
-        }
-        if let Fallback::Replicas(asked) = target.policy.fallback {
-            target.policy.fallback = Fallback::Higher(asked);
-        }
-        let most = target.policy.max_replicas;
-        let planned = plan(&snapshot);
-        prop_assert!(only(&planned).to >= only(&planned).from.min(most));
-    }
-
-    #[test]
-    fn snapshot_and_plan_survive_as_json(snapshot in any_snapshot()) {
-        let json = serde_json::to_string(&snapshot).unwrap();
-        let back: Snapshot = serde_json::from_str(&json).unwrap();
-        prop_assert_eq!(&back, &snapshot);
-        let planned = plan(&snapshot).plan;
-        let text = serde_json::to_string(&planned).unwrap();
-        prop_assert_eq!(serde_json::from_str::<Plan>(&text).unwrap(), planned);
-        // The file gives the same bytes as the memory did.
-        prop_assert_eq!(serde_json::to_string(&plan(&back).plan).unwrap(), text);
-    }
 }
