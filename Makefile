@@ -40,7 +40,7 @@ test: peers packages deny ## Everything: builds the real peers (once), then runs
 	@tests/skips.sh "$(FORESAIL_SKIP_LOG)" tests/skips.txt
 
 bench: ## Benchmarks, as ratios within one run
-	cargo bench --package tests
+	cargo bench --package autoscaler-core --bench ratios
 
 generate: ## Writes what is generated: definitions, reference pages, the charts' copies of rules
 	cargo run --quiet --package autoscaler-api --bin crdgen > charts/foresail-autoscaler/crds/inferencescalers.yaml
