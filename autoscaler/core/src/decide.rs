@@ -118,12 +118,8 @@ pub fn decide(situation: &Situation<'_>, needs: &Needs) -> Verdict {
     if let Some(kind) = hold(situation).kind() {
         trail.to(kind, trail.value.max(current));
     }
-    let past: Vec<(Timestamp, Replicas)> = situation
-        .recommendations
-        .iter()
-        .map(|&(time, replicas)| (time, bounded(replicas)))
-        .collect();
-    let stable = stabilise(&policy.behavior, &past, situation.now, current, trail.value);
+    let past = situation.recommendations;
+    let stable = stabilise(&policy.behavior, past, situation.now, current, trail.value);
     trail.to(LimiterKind::StabilizationWindow, stable);
     trail.to(
         LimiterKind::BehaviorPolicy,

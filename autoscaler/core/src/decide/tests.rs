@@ -125,6 +125,9 @@ fn data_that_does_not_carry_a_decrease_never_lowers() {
     ] {
         let held = verdict(0.0, Some(0), |case| case.quality = quality);
         assert_eq!(outcome(&held), (10, reason));
+        // Without data nothing was recommended: the windows run empty rather than fill with guesses.
+        let recommended = (quality == Quality::Partial).then_some(Replicas(0));
+        assert_eq!(held.recommendation, recommended);
     }
     let rise = verdict(12.0, None, |case| case.quality = Quality::Partial);
     assert_eq!(outcome(&rise), (12, Reason::LoadRise));

@@ -247,6 +247,12 @@ fn without_arrivals_the_offered_load_is_what_is_served_turned_away_and_queued() 
         (Quality::Partial, Some(10.0))
     );
     // A step without `served` stays a gap; without it altogether there is no load.
+    let hole = Ok(vec![raw(minutes(&[10.0, f64::NAN, 10.0]))]);
+    let hole = seen(vec![
+        signal("served", Means::Served, hole),
+        rejected.clone(),
+    ]);
+    assert_eq!(hole.load.series.values, [Some(10.0), None, Some(12.0)]);
     let late = signal("served", Means::Served, Ok(vec![raw(minutes(&[10.0]))]));
     let short = seen(vec![late, rejected.clone(), queue]).load;
     assert_eq!(short.series.values.len(), 1);

@@ -58,10 +58,6 @@ pub(super) fn look(
     // All that is in the series is known, the newest step included: the forecast starts after it.
     let origin = load.end();
     let step = load.step.max(1);
-    // The step that holds the end of the horizon, and one more: a rate over a trailing window shows
-    // a rise up to a step late.
-    let ahead = now.plus(horizon).since(origin).div_euclid(step) + 2;
-    let steps = ahead.clamp(1, (LONGEST / step).max(1));
     let context = Context {
         time_zone: jiff::tz::TimeZone::get(&policy.time_zone).unwrap_or(jiff::tz::TimeZone::UTC),
         exclude: policy.exclude.clone(),
@@ -73,7 +69,7 @@ pub(super) fn look(
     };
     let fitted = memory.fitted.insert(fitted);
     let levels = levels(policy.level);
-    let steps = usize::try_from(steps).unwrap_or(1);
+    let steps = steps(now.plus(horizon).since(origin), step);
     let predicted = fitted.predict(load, origin, steps, &levels)?;
     let column = |level: Level| {
         let index = levels.iter().position(|other| *other == level).unwrap_or(0);
@@ -94,6 +90,13 @@ pub(super) fn look(
         skill: fitted.skill.filter(|skill| skill.is_finite()),
         coverage: fitted.coverage.filter(|share| share.is_finite()),
     })
+}
+
+/// Steps of the forecast when the horizon ends `ahead` seconds after its origin: up to the step that
+/// holds the end, and one more, since a rate over a trailing window shows a rise up to a step late.
+fn steps(ahead: i64, step: i64) -> usize {
+    let steps = (ahead.div_euclid(step) + 2).clamp(1, (LONGEST / step).max(1));
+    usize::try_from(steps).unwrap_or(1)
 }
 
 /// Whether a fit can be used again. What it knew may end up to one step after `now`.
@@ -132,6 +135,23 @@ mod tests {
         assert_eq!(horizon(&policy, 9000.0, 15), 3600);
         policy.horizon = Some(600);
         assert_eq!(horizon(&policy, 89.2, 15), 600);
+    }
+
+    #[test]
+    fn the_forecast_covers_the_horizon_and_the_delay_of_a_rate() {
+        // The origin lies up to a step after now, the end of the horizon perhaps before it.
+        for (ahead, count) in [
+            (-75, 1),
+            (-15, 1),
+            (0, 2),
+            (59, 2),
+            (60, 3),
+            (75, 3),
+            (3600, 60),
+        ] {
+            assert_eq!(steps(ahead, 60), count, "{ahead} s after the origin");
+        }
+        assert_eq!(steps(10, 7200), 1);
     }
 
     #[test]
