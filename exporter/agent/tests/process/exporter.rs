@@ -102,6 +102,12 @@ impl Exporter {
         }
     }
 
+    /// Connections that are open and say nothing.
+    pub(crate) fn silent(&self, count: usize) -> Vec<TcpStream> {
+        let connect = |_| TcpStream::connect(self.address).unwrap();
+        (0..count).map(connect).collect()
+    }
+
     pub(crate) fn ready(&self) {
         self.until(|me| {
             me.ask("GET", "/readyz", "")
