@@ -28,7 +28,7 @@ check: ## Format, lints, and every test that needs no other program
 	$(CLIPPY)
 	cargo build --quiet --package tests-nvml
 	cargo test --quiet --workspace --exclude tests
-	cargo test --quiet --package tests -- tidy::
+	cargo test --quiet --package tests -- tidy:: docs::
 
 test: peers packages deny ## Everything: builds the real peers (once), then runs every test
 	cargo fmt --all --check

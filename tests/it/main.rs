@@ -13,4 +13,5 @@ mod charts;
 mod control_plane;
 mod docs;
 mod end_to_end;
+mod rights;
 mod tidy;

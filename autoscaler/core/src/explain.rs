@@ -181,6 +181,8 @@ fn without_data(decision: &Decision) -> String {
         .any(|limiter| limiter.kind == LimiterKind::Fallback);
     let does = if fallback {
         "the fallback counts"
+    } else if decision.from != decision.to {
+        "only minReplicas and maxReplicas count"
     } else {
         "nothing is changed"
     };

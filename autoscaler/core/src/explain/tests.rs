@@ -98,6 +98,15 @@ fn without_data_the_detail_is_part_of_the_sentence() {
         fallback,
         "10 → 12 replicas (LoadMissing): no load data, the fallback counts: as the test wants"
     );
+    let below = said(|s| {
+        missing(s);
+        s.targets[0].policy.min_replicas = Replicas(11);
+    });
+    assert_eq!(
+        below,
+        "10 → 11 replicas (LoadMissing): no load data, only minReplicas and maxReplicas count: as the \
+         test wants"
+    );
     let part = said(|s| s.targets[0].load = signal(vec![Some(60.0)], Quality::Partial));
     assert_eq!(
         part,
