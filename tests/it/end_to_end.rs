@@ -10,7 +10,7 @@ mod watch;
 use std::time::Duration;
 
 use replay::{TICK, falls, need};
-use stage::{OUTAGE, RISE, Stage};
+use stage::{RISE, Stage};
 use tests::{load::now, product, product::Controller, prometheus::promtool};
 
 /// Seconds of Prometheus' outage.
@@ -45,19 +45,19 @@ async fn a_day_on_real_programs() {
     the_rise_is_met(&stage);
     the_same_reason_everywhere(&stage);
 
-    // The outage begins when `outage` is about to lose replicas.
-    let control = stage.control_run(2, 1150);
+    // The outage begins when `outage` is about to lose replicas twice.
+    let control = falls(&stage.control_run(2, 1150));
+    let stopped = stage.begin + outage_begins(&control);
     eprintln!(
-        "control run of outage: fewer replicas at {:?} s",
-        falls(&control)
+        "control run of outage: fewer replicas at {control:?} s; Prometheus stops at {:.0} s",
+        stopped - stage.begin
     );
-    let stopped = stage.begin + OUTAGE + 5.0;
     progress(&stage, stopped).await;
     stage.prometheus.stop().unwrap();
     progress(&stage, stopped + OUTAGE_SECONDS).await;
     // What was decided before Prometheus ended may be written a moment later.
     let (from, to) = (stopped + 15.0, now());
-    nothing_falls_without_data(&stage, from, to, &falls(&control));
+    nothing_falls_without_data(&stage, from, to, &control);
     stage.prometheus.resume().await.unwrap();
     decisions_resume(&stage, now()).await;
     assert!(
@@ -69,6 +69,19 @@ async fn a_day_on_real_programs() {
         controller.service.stop(Duration::from_secs(10)).unwrap(),
         Some(0)
     );
+}
+
+/// When Prometheus stops, in seconds of the run: after the rise, shortly before two falls of the control
+/// run, so that a fall that comes a little earlier or later still lies in the outage.
+fn outage_begins(control: &[i64]) -> f64 {
+    let earliest = RISE + 190.0;
+    let two = control
+        .windows(2)
+        .find(|pair| pair[0] as f64 > earliest + 20.0 && pair[1] - pair[0] < 60);
+    two.map_or_else(
+        || panic!("no two falls after {earliest} s: {control:?}"),
+        |pair| pair[0] as f64 - 20.0,
+    )
 }
 
 /// Waits until a time, with a line every 30 s.

@@ -27,7 +27,7 @@ pub(crate) const RISE: f64 = 610.0;
 /// The same for the fall of `restart`.
 const RESTART: f64 = 150.0;
 /// The same for the fall of `outage`.
-pub(crate) const OUTAGE: f64 = 800.0;
+const OUTAGE: f64 = 735.0;
 
 /// One scaled service.
 pub(crate) struct Target {

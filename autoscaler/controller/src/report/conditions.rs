@@ -102,10 +102,10 @@ fn limited(decision: &Decision) -> Fact {
     match last {
         Some(limiter) => {
             let message = format!(
-                "{} left {} of the {} replicas wanted",
+                "{} replicas were wanted, {} makes it {}",
+                limiter.before,
                 explain::limiter_in_words(limiter.kind),
-                limiter.after,
-                limiter.before
+                limiter.after
             );
             (LIMITED, true, kind(limiter.kind), message)
         }
