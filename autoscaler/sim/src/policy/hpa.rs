@@ -1,0 +1,79 @@
+//! The HPA on an external metric with `AverageValue`, by the same behavior code as Foresail's.
+//! Source: kubernetes/kubernetes `pkg/controller/podautoscaler/replica_calculator.go`.
+
+use autoscaler_core::{
+    capacity::replicas_for,
+    decide::{self, Needs, Situation},
+    memory::TargetMemory,
+    series::Quality,
+    snapshot::{Policy, ReplicaCounts},
+    units::{Replicas, TargetId, Timestamp},
+};
+
+/// An HPA with its windows.
+#[derive(Clone, Debug)]
+pub struct Hpa {
+    policy: Policy,
+    memory: TargetMemory,
+}
+
+impl Hpa {
+    /// An HPA with these bounds and this behavior; `capacity_per_replica` is its `averageValue`.
+    pub fn new(policy: Policy) -> Self {
+        Self {
+            policy,
+            memory: TargetMemory::default(),
+        }
+    }
+
+    /// Replicas to ask for at `now` with `rate` requests per second over the last minute.
+    pub fn decide(&mut self, now: Timestamp, rate: f64, desired: u32, ready: u32) -> u32 {
+        let behavior = &self.policy.behavior;
+        self.memory
+            .prune(now, behavior.longest_window(), behavior.longest_period());
+        let needs = Needs {
+            demand: rate,
+            reactive: replicas_for(rate, self.policy.capacity_per_replica),
+            forecast: None,
+            skilled: true,
+        };
+        let replicas = ReplicaCounts {
+            desired: Replicas(desired),
+            current: Replicas(desired),
+            ready: Replicas(ready),
+            pending: Replicas(desired.saturating_sub(ready)),
+            ..ReplicaCounts::default()
+        };
+        let verdict = decide::decide(
+            &Situation {
+                policy: &self.policy,
+                replicas,
+                problem: false,
+                quality: Quality::Ok,
+                warming_up: false,
+                recommendations: &self.memory.recommendations,
+                scale_events: &self.memory.scale_events,
+                now,
+            },
+            &needs,
+        );
+        if let Some(recommended) = verdict.recommendation {
+            self.memory.recommend(now, recommended);
+        }
+        let to = verdict.to.0;
+        if to != desired {
+            // An id is needed only where memories of several targets lie together.
+            let mut memory = autoscaler_core::memory::Memory::default();
+            let id = TargetId {
+                namespace: String::new(),
+                name: String::new(),
+            };
+            memory
+                .targets
+                .insert(id.clone(), std::mem::take(&mut self.memory));
+            memory.record_scaled(&id, Replicas(desired), Replicas(to), now);
+            self.memory = memory.targets.remove(&id).unwrap_or_default();
+        }
+        to
+    }
+}
