@@ -51,6 +51,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
 }
 
 async fn demo(args: &Args) -> anyhow::Result<()> {
+    let stop = serve::stopped().context("cannot wait for signals")?;
+    tokio::pin!(stop);
     let listener = listen(args.port).await?;
     let address = listener.local_addr()?;
     say("Foresail demo: one day of an inference service, on 16 simulated H100 GPUs on two nodes.");
@@ -67,10 +69,14 @@ async fn demo(args: &Args) -> anyhow::Result<()> {
     let server = tokio::spawn(serve::serve(listener, shown.clone()));
     // Building the past and each step are pure arithmetic: on a blocking thread the page stays alive.
     let seed = args.seed;
-    let mut demo = tokio::task::spawn_blocking(move || Demo::new(seed)).await??;
+    let mut demo = tokio::select! {
+        demo = tokio::task::spawn_blocking(move || Demo::new(seed)) => demo??,
+        () = &mut stop => {
+            say("stopped before the day began");
+            return Ok(());
+        }
+    };
     say(&format!("the day begins; it takes {} s\n", args.length));
-    let stop = crate::demo::serve::stopped();
-    tokio::pin!(stop);
     let started = Instant::now();
     let whole = Duration::from_secs(args.length.unsigned_abs());
     for step in 0..STEPS {

@@ -18,8 +18,8 @@ use super::{
     watch::Watch,
 };
 
-/// Seconds from the beginning to the first minute that counts: time to start everything.
-const LEAD: f64 = 100.0;
+/// Seconds that it takes to start everything, at most; the run begins with the next full minute.
+const LEAD: f64 = 75.0;
 /// Replicas that a target needs at its highest.
 const PEAK: f64 = 16.0;
 /// Seconds into the run at which the rise of `rise` comes.
@@ -54,31 +54,56 @@ pub(crate) struct Stage {
     _tasks: [tokio::task::JoinHandle<()>; 3],
 }
 
-/// The three targets, each on its own shift of the trace.
+/// One target whose load has this minute of the trace at `second` of the run.
+fn target(
+    trace: &Trace,
+    name: &str,
+    begin: f64,
+    minute: usize,
+    second: f64,
+    window: i64,
+) -> Target {
+    let around = minute.saturating_sub(10)..minute + 10;
+    let highest = trace.rates()[around].iter().copied().fold(1e-9, f64::max);
+    let load = Shifted::new(name, trace, minute, begin + second);
+    Target {
+        load,
+        capacity: highest / PEAK,
+        window,
+    }
+}
+
+/// The three targets, each on its own shift of the trace. The restart takes the steepest fall during
+/// which the control run only lowers: there a reversal can only come from the restart.
 fn targets(trace: &Trace, begin: f64) -> [Target; 3] {
     let rise = choose::steepest(trace, 1.0, 1)[0];
-    let falls = choose::steepest(trace, -1.0, 2);
-    let target = |name: &str, minute: usize, second: f64, window: i64| {
-        let around = minute.saturating_sub(10)..minute + 10;
-        let highest = trace.rates()[around].iter().copied().fold(1e-9, f64::max);
-        let load = Shifted::new(name, trace, minute, begin + second);
-        Target {
-            load,
-            capacity: highest / PEAK,
-            window,
-        }
-    };
+    let falls = choose::steepest(trace, -1.0, 12);
+    let restart = falls[1..].iter().find_map(|minute| {
+        let target = target(trace, "restart", begin, *minute, RESTART, 120);
+        let run = control_run(&target, begin, 480);
+        let only_lowers = run
+            .windows(2)
+            .all(|pair| pair[1].at <= 30 || pair[1].desired <= pair[0].desired);
+        (only_lowers && replay::falls(&run).len() > 1).then_some(target)
+    });
     [
-        target("rise", rise, RISE, 300),
-        target("restart", falls[1], RESTART, 120),
-        target("outage", falls[0], OUTAGE, 60),
+        target(trace, "rise", begin, rise, RISE, 300),
+        restart.unwrap_or_else(|| panic!("no fall of this load is only a fall")),
+        target(trace, "outage", begin, falls[0], OUTAGE, 60),
     ]
+}
+
+/// What the core does on a target's load when nothing fails.
+fn control_run(target: &Target, begin: f64, seconds: i64) -> Vec<replay::Moment> {
+    #[expect(clippy::cast_possible_truncation, reason = "unix seconds")]
+    let begin = begin as i64;
+    replay::replay(&target.load, target.capacity, target.window, begin, seconds)
 }
 
 impl Stage {
     /// Sets everything up; returns shortly before the run begins, with every pod Ready.
     pub(crate) async fn set() -> anyhow::Result<Self> {
-        let begin = (now() / 60.0).ceil() * 60.0 + LEAD;
+        let begin = ((now() + LEAD) / 60.0).ceil() * 60.0;
         let trace = Trace::load(400.0)?;
         let targets = targets(&trace, begin);
         let loads: Vec<Shifted> = targets.iter().map(|target| target.load.clone()).collect();
@@ -130,10 +155,7 @@ impl Stage {
 
     /// The control run of a target: what the core does on this load when nothing fails.
     pub(crate) fn control_run(&self, index: usize, seconds: i64) -> Vec<replay::Moment> {
-        let target = &self.targets[index];
-        #[expect(clippy::cast_possible_truncation, reason = "unix seconds")]
-        let begin = self.begin as i64;
-        replay::replay(&target.load, target.capacity, target.window, begin, seconds)
+        control_run(&self.targets[index], self.begin, seconds)
     }
 }
 
