@@ -1,16 +1,17 @@
 //! Metrics, health, the newest snapshot and plan, and a page for people. Serves what the last pass
 //! published; asks nobody.
 
+mod page;
+
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::Arc,
 };
 
 use autoscaler_core::{
-    explain,
     plan::{Decision, Plan},
     snapshot::Snapshot,
-    units::TargetId,
+    units::{TargetId, Timestamp},
 };
 use axum::{
     Router,
@@ -37,12 +38,19 @@ pub struct Published {
     pub changes: VecDeque<Decision>,
     /// Decisions a target, oldest first.
     pub decisions: BTreeMap<TargetId, VecDeque<Decision>>,
+    /// Replicas asked for and Ready a target, oldest first.
+    pub replicas: BTreeMap<TargetId, VecDeque<(Timestamp, u32, u32)>>,
 }
 
 impl Published {
     /// Adds one pass.
     pub fn add(&mut self, snapshot: Snapshot, plan: Plan) {
-        for decision in &plan.decisions {
+        for (target, decision) in snapshot.targets.iter().zip(&plan.decisions) {
+            let points = self.replicas.entry(target.id.clone()).or_default();
+            points.push_back((decision.time, decision.to.0, target.replicas.ready.0));
+            if points.len() > POINTS {
+                points.pop_front();
+            }
             if decision.from != decision.to {
                 self.changes.push_front(decision.clone());
             }
@@ -55,6 +63,8 @@ impl Published {
         self.changes.truncate(CHANGES);
         self.decisions
             .retain(|id, _| plan.decisions.iter().any(|decision| decision.target == *id));
+        self.replicas
+            .retain(|id, _| self.decisions.contains_key(id));
         self.latest = Some(Arc::new((snapshot, plan)));
     }
 }
@@ -72,7 +82,7 @@ pub async fn serve(
     published: watch::Receiver<Published>,
 ) {
     let router = Router::new()
-        .route("/", get(page))
+        .route("/", get(front))
         .route("/metrics", get(metrics_text))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
@@ -125,17 +135,7 @@ fn json(
     }
 }
 
-async fn page(State(shared): State<Shared>) -> Html<String> {
+async fn front(State(shared): State<Shared>) -> Html<String> {
     let published = shared.published.borrow().clone();
-    Html(crate::report::page(&published))
-}
-
-/// One line of the page's list of changes.
-pub fn change_line(decision: &Decision) -> String {
-    format!(
-        "{} {}: {}",
-        decision.time,
-        decision.target,
-        explain::sentence(decision)
-    )
+    Html(page::page(&published))
 }

@@ -189,17 +189,3 @@ impl Reporter {
         }
     }
 }
-
-/// The page for people.
-pub fn page(published: &crate::http::Published) -> String {
-    let mut lines = String::new();
-    for decision in published
-        .latest
-        .iter()
-        .flat_map(|latest| &latest.1.decisions)
-    {
-        lines += &crate::http::change_line(decision);
-        lines.push('\n');
-    }
-    lines
-}
