@@ -40,6 +40,7 @@ build() {
   dir=$(dir_of "$name" "$module" "$flags")
   [ -f "$dir/.complete" ] && return 0
   command -v go >/dev/null || { echo "peers: go is not installed; Go 1.26 or later builds $name" >&2; exit 1; }
+  go version | grep -qE 'go1\.(2[6-9]|[3-9][0-9])|go[2-9]' || { echo "peers: $(go version) is too old; Go 1.26 or later builds $name" >&2; exit 1; }
   version=$(version_of "$name" "$module")
   echo "peers: building $name $version (once; kept in $cache)" >&2
   mkdir -p "$cache"
