@@ -36,7 +36,9 @@ test: peers packages deny ## Everything: builds the real peers (once), then runs
 	@mkdir -p "$(CARGO_TARGET_DIR)" && : > "$(FORESAIL_SKIP_LOG)"
 	cargo build --workspace --bins
 	cargo build --package tests-nvml
-	cargo test --workspace
+	cargo test --workspace -- --skip a_day_on_real_programs
+	@echo "the whole path on real programs, in real time: about 20 minutes" >&2
+	cargo test --package tests --test it -- --nocapture a_day_on_real_programs
 	@tests/skips.sh "$(FORESAIL_SKIP_LOG)" tests/skips.txt
 
 bench: ## Benchmarks, as ratios within one run
