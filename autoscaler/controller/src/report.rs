@@ -22,7 +22,7 @@ use kube::{
 use crate::{apply::Outcome, telemetry::Metrics};
 
 /// Seconds after which an unchanged status is written again.
-const REFRESH: i64 = 600;
+pub const REFRESH: i64 = 600;
 
 /// Writes status and events.
 pub struct Reporter {
@@ -87,8 +87,7 @@ impl Reporter {
         if fresh && !status::differs(&status, &before) {
             return;
         }
-        self.events(scaler, decision, outcome, &before, &status)
-            .await;
+        self.scale_event(scaler, decision, outcome).await;
         let api: Api<InferenceScaler> = Api::namespaced(self.client.clone(), &target.id.namespace);
         let patch =
             Patch::Merge(serde_json::json!({ "status": status::with_absent_fields(&status) }));
@@ -98,6 +97,7 @@ impl Reporter {
         {
             Ok(_) => {
                 self.metrics.status_written();
+                self.condition_events(scaler, &before, &status).await;
                 self.written
                     .insert(target.id.clone(), (decision.time, status));
             }
@@ -108,27 +108,20 @@ impl Reporter {
         }
     }
 
-    /// Events for changes of replicas, and when a target becomes undecidable or decidable again.
-    async fn events(
+    /// An event for a change of replicas, or for one that failed.
+    async fn scale_event(
         &self,
         scaler: &InferenceScaler,
         decision: &Decision,
         outcome: Option<&Outcome>,
-        before: &InferenceScalerStatus,
-        status: &InferenceScalerStatus,
     ) {
         let sentence = explain::sentence(decision);
         match outcome {
             Some(Outcome::Scaled) => {
                 tracing::info!(scaler = %decision.target, reason = decision.reason.as_str(), "{sentence}");
-                self.event(
-                    scaler,
-                    EventType::Normal,
-                    decision.reason.as_str(),
-                    "Scale",
-                    sentence.clone(),
-                )
-                .await;
+                let reason = decision.reason.as_str();
+                self.event(scaler, EventType::Normal, reason, "Scale", sentence)
+                    .await;
             }
             Some(Outcome::Failed(error)) => {
                 tracing::warn!(scaler = %decision.target, %error, "the replicas cannot be written");
@@ -143,6 +136,16 @@ impl Reporter {
             }
             Some(Outcome::Conflict) | None => {}
         }
+    }
+
+    /// Events for conditions that turned, once they stand in the status: a status that cannot be written
+    /// would repeat them in every pass.
+    async fn condition_events(
+        &self,
+        scaler: &InferenceScaler,
+        before: &InferenceScalerStatus,
+        status: &InferenceScalerStatus,
+    ) {
         for condition in &status.conditions {
             let old = before
                 .conditions
@@ -151,19 +154,15 @@ impl Reporter {
             let changed = old.is_some_and(|old| old.status != condition.status)
                 || (old.is_none() && condition.status == "False");
             if changed && condition.kind != conditions::LIMITED {
-                let kind = if condition.status == "True" {
+                let good = condition.status == "True";
+                let kind = if good {
                     EventType::Normal
                 } else {
                     EventType::Warning
                 };
-                self.event(
-                    scaler,
-                    kind,
-                    &condition.reason,
-                    &condition.kind,
-                    condition.message.clone(),
-                )
-                .await;
+                let message = condition.message.clone();
+                self.event(scaler, kind, &condition.reason, &condition.kind, message)
+                    .await;
             }
         }
     }

@@ -27,6 +27,8 @@ pub struct Query {
     pub promql: String,
     /// What the answer means.
     pub means: Means,
+    /// Whether it names the target's living pods: then it changes as they do, and the history goes on.
+    pub names_pods: bool,
 }
 
 /// An object whose every value is sound.
@@ -69,6 +71,7 @@ fn vllm(id: &TargetId, pods: &[String]) -> Vec<Query> {
         name: name.to_owned(),
         means,
         promql,
+        names_pods: true,
     };
     vec![
         query(
@@ -134,6 +137,7 @@ pub fn validate(scaler: &InferenceScaler) -> Result<Validated, Box<Invalid>> {
         name: signal.name.clone(),
         promql: signal.promql.clone(),
         means: means(signal.means),
+        names_pods: false,
     });
     Ok(Validated {
         policy: policy(spec, capacity, horizon, exclude, behavior),

@@ -82,6 +82,21 @@ pub enum Violation {
     },
 }
 
+impl Violation {
+    /// Whom it is about; `None` when it is about the whole plan.
+    pub fn target(&self) -> Option<&TargetId> {
+        match self {
+            Self::Targets { .. } => None,
+            Self::Stray { target }
+            | Self::Bounds { target, .. }
+            | Self::Lowered { target, .. }
+            | Self::Changed { target, .. }
+            | Self::Apply { target, .. }
+            | Self::Unsound { target, .. } => Some(target),
+        }
+    }
+}
+
 /// Every invariant that `plan` breaks for `snapshot`; empty when it is sound.
 pub fn check(snapshot: &Snapshot, plan: &Plan) -> Vec<Violation> {
     let decided: Vec<TargetId> = plan

@@ -19,8 +19,8 @@ use crate::{Args, telemetry::Metrics, validate::Query};
 
 /// Points that Prometheus gives for one range query at most (its limit is 11,000).
 const POINTS: i64 = 10_000;
-/// Bytes of an answer that are read at most.
-const BODY: usize = 64 << 20;
+/// Bytes of an answer that are read at most: one series of 10,000 points takes a fifth of a MiB.
+const BODY: usize = 4 << 20;
 
 /// The client and the histories.
 pub struct Prometheus {
@@ -95,8 +95,8 @@ impl Prometheus {
             .histories
             .get(id)
             .and_then(|histories| histories.get(&query.name))
-            // Pods of a server's own query come and go; the history is the target's all the same.
-            .filter(|history| history.promql == query.promql || query.promql.contains("vllm:"))
+            // Pods come and go; the history is the target's all the same.
+            .filter(|history| history.promql == query.promql || query.names_pods)
             .and_then(|history| history.series.points.last())
             .map(|(time, _)| {
                 #[expect(clippy::cast_possible_truncation, reason = "unix seconds")]
@@ -129,7 +129,7 @@ impl Prometheus {
             .or_default()
             .entry(query.name.clone())
             .or_default();
-        if history.promql != query.promql && !query.promql.contains("vllm:") {
+        if history.promql != query.promql && !query.names_pods {
             *history = History::default();
         }
         history.promql.clone_from(&query.promql);
