@@ -13,7 +13,7 @@ FOR ?= 60s
 # Warnings are errors here and in CI; plain cargo lets half-finished work compile.
 CLIPPY := cargo clippy --workspace --all-targets --quiet -- -D warnings
 
-.PHONY: help demo check test bench generate peers packages deny
+.PHONY: help demo check test e2e bench generate peers packages deny
 
 help: ## Lists the verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -37,9 +37,11 @@ test: peers packages deny ## Everything: builds the real peers (once), then runs
 	cargo build --workspace --bins
 	cargo build --package tests-nvml
 	cargo test --workspace -- --skip a_day_on_real_programs
-	@echo "the whole path on real programs, in real time: about 20 minutes" >&2
-	cargo test --package tests --test it -- --nocapture a_day_on_real_programs
 	@tests/skips.sh "$(FORESAIL_SKIP_LOG)" tests/skips.txt
+
+e2e: peers ## The whole path on real programs, in real time: about 20 minutes, alone on the machine
+	cargo build --workspace --bins
+	cargo test --package tests --test it -- --nocapture a_day_on_real_programs
 
 bench: ## Benchmarks, as ratios within one run
 	cargo bench --package autoscaler-core --bench ratios

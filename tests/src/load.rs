@@ -14,8 +14,8 @@ use tokio::{
     net::TcpListener,
 };
 
-/// Seconds between two back-filled samples.
-const PAST_STEP: i64 = 20;
+/// Seconds between two back-filled samples: a window of 30 s holds at least two, however they lie.
+const PAST_STEP: i64 = 10;
 /// Rounds of a trace before its first, so that a total never is negative.
 const ROUNDS: f64 = 10.0;
 /// Where recorded load lies beside a checkout, if it does.
