@@ -16,7 +16,7 @@ CLIPPY := cargo clippy --workspace --all-targets --quiet -- -D warnings
 .PHONY: help demo check test e2e bench generate peers packages deny
 
 help: ## Lists the verbs
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
 demo: ## A day of decisions on simulated GPUs in a minute (FOR=60s); needs no cluster and no GPU
 	@echo "foresail: building (the first time takes some minutes on two cores)" >&2
