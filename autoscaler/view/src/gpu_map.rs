@@ -35,9 +35,9 @@ fn cell(html: &mut String, gpu: &Gpu) {
     let (back, text, label) = match gpu.utilization {
         Some(busy) => {
             let busy = busy.clamp(0.0, 1.0);
-            // From grey-green for idle to deep green for busy; the text turns white where it must.
-            let light = 88.0 - 56.0 * busy;
-            let text = if light < 58.0 { "#fff" } else { "#10222b" };
+            // From grey-green for idle to green for busy, never so dark that dark text is hard to read.
+            let light = 88.0 - 36.0 * busy;
+            let text = "#10222b";
             (
                 format!("hsl(168 {:.0}% {light:.0}%)", 18.0 + 47.0 * busy),
                 text,

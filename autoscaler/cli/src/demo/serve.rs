@@ -96,6 +96,10 @@ fn page(shown: &Mutex<Shown>) -> String {
         title: "Foresail demo".to_owned(),
         subtitle: "loading 7 days of history ...".to_owned(),
         refresh: Some(1),
+        targets: vec![autoscaler_view::Target {
+            name: "serving/chat".to_owned(),
+            ..autoscaler_view::Target::default()
+        }],
         ..Page::default()
     }))
 }
