@@ -147,8 +147,7 @@ fn a_bad_address_or_flag_is_usage() {
 
 /// A part of a scaler's status.
 fn status(plane: &ControlPlane, name: &str, path: &str) -> String {
-    let path = format!("jsonpath={{.status.{path}}}");
-    plane.kubectl(&["get", "isc", name, "-o", &path]).unwrap()
+    plane.status(name, path).unwrap()
 }
 
 fn deployment(name: &str) -> String {

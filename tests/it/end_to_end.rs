@@ -94,11 +94,7 @@ async fn progress(stage: &Stage, until: f64) {
 
 /// A part of a scaler's status.
 fn status(stage: &Stage, name: &str, path: &str) -> String {
-    let path = format!("jsonpath={{.status.{path}}}");
-    stage
-        .plane
-        .kubectl(&["get", "isc", name, "-o", &path])
-        .unwrap()
+    stage.plane.status(name, path).unwrap()
 }
 
 /// Waits until the window of `restart` has held replicas for ten seconds. The time of the newest

@@ -131,6 +131,12 @@ impl ControlPlane {
         Ok(String::from_utf8(output.stdout)?)
     }
 
+    /// A part of the status of a scaler in the namespace `default`, by its path as kubectl takes it.
+    pub fn status(&self, scaler: &str, path: &str) -> anyhow::Result<String> {
+        let path = format!("jsonpath={{.status.{path}}}");
+        self.kubectl(&["get", "isc", scaler, "-o", &path])
+    }
+
     /// Applies a text of objects.
     pub fn apply(&self, yaml: &str) -> anyhow::Result<String> {
         let file = tempfile::NamedTempFile::new()?;
@@ -205,21 +211,12 @@ fn start_api(folder: &Path, binaries: &Path, etcd: u16, port: u16) -> anyhow::Re
         format!("{TOKEN},admin,admin,system:masters\n"),
     )?;
     // A front proxy identity, so that aggregated APIs are called at all.
-    openssl(&[
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-days",
-        "2",
-        "-subj",
+    self_signed(
         "/CN=front-proxy",
-        "-keyout",
-        &file("proxy.key"),
-        "-out",
-        &file("proxy.crt"),
-    ])?;
+        &[],
+        &folder.join("proxy.key"),
+        &folder.join("proxy.crt"),
+    )?;
     let mut command = Command::new(binaries.join("kube-apiserver"));
     command.args([
         format!("--etcd-servers=http://127.0.0.1:{etcd}"),
@@ -248,8 +245,24 @@ fn start_api(folder: &Path, binaries: &Path, etcd: u16, port: u16) -> anyhow::Re
     )
 }
 
+/// Makes a key and a certificate that signs itself, valid for two days.
+pub fn self_signed(
+    subject: &str,
+    extra: &[&str],
+    key: &Path,
+    certificate: &Path,
+) -> anyhow::Result<()> {
+    let (key, certificate) = (key.display().to_string(), certificate.display().to_string());
+    let mut arguments = vec![
+        "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", subject,
+    ];
+    arguments.extend_from_slice(extra);
+    arguments.extend_from_slice(&["-keyout", &key, "-out", &certificate]);
+    openssl(&arguments)
+}
+
 /// Runs openssl quietly.
-pub fn openssl(arguments: &[&str]) -> anyhow::Result<()> {
+fn openssl(arguments: &[&str]) -> anyhow::Result<()> {
     let output = Command::new("openssl")
         .args(arguments)
         .output()

@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
 use crate::{
-    control_plane::{ControlPlane, openssl},
+    control_plane::{ControlPlane, self_signed},
     service::until,
 };
 
@@ -28,23 +28,8 @@ pub async fn serve(
 ) -> anyhow::Result<tokio::task::JoinHandle<()>> {
     let folder = plane.kubeconfig().parent().context("no folder")?.to_owned();
     let (key, certificate) = (folder.join("external.key"), folder.join("external.crt"));
-    openssl(&[
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-days",
-        "2",
-        "-subj",
-        "/CN=localhost",
-        "-addext",
-        "subjectAltName=DNS:localhost",
-        "-keyout",
-        &key.display().to_string(),
-        "-out",
-        &certificate.display().to_string(),
-    ])?;
+    let extra = ["-addext", "subjectAltName=DNS:localhost"];
+    self_signed("/CN=localhost", &extra, &key, &certificate)?;
     let chain = CertificateDer::pem_file_iter(&certificate)?.collect::<Result<Vec<_>, _>>()?;
     let config = rustls::ServerConfig::builder()
         .with_no_client_auth()

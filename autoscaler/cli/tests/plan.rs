@@ -15,12 +15,11 @@ use std::{
 };
 
 use autoscaler_core::{
-    decide::behavior::Behavior,
     memory::Memory,
     observe::{self, Grid, Means, RawSeries, SignalInput, TargetInput},
     plan::plan,
-    snapshot::{Fallback, Mode, Paused, Policy, ReplicaCounts, Snapshot},
-    units::{Level, Replicas, TargetId, Timestamp},
+    snapshot::{Policy, ReplicaCounts, Snapshot},
+    units::{Replicas, TargetId, Timestamp},
 };
 
 const NOW: Timestamp = Timestamp(1_788_000_000);
@@ -69,18 +68,8 @@ fn target(name: &str, answer: Result<Vec<RawSeries>, String>) -> TargetInput {
             name: name.to_owned(),
         },
         policy: Policy {
-            min_replicas: Replicas(2),
-            max_replicas: Replicas(40),
-            mode: Mode::Apply,
-            paused: Paused::None,
-            capacity_per_replica: 12.0,
-            level: Level::new(0.95).unwrap(),
-            forecast: true,
-            horizon: None,
             time_zone: "Europe/Berlin".to_owned(),
-            exclude: vec![],
-            behavior: Behavior::default(),
-            fallback: Fallback::Hold,
+            ..Policy::new(2, 40, 12.0)
         },
         problem: None,
         replicas: ReplicaCounts {

@@ -11,13 +11,12 @@
 use std::{collections::BTreeMap, hint::black_box, time::Instant};
 
 use autoscaler_core::{
-    decide::behavior::Behavior,
     forecast::{Context, Rung, fit, fit_up_to},
     memory::Memory,
     observe::{self, Grid, Means, RawSeries, SignalInput, TargetInput},
     plan::plan,
     series::Series,
-    snapshot::{Fallback, Mode, Paused, Policy, ReplicaCounts, Snapshot},
+    snapshot::{Policy, ReplicaCounts, Snapshot},
     units::{Level, Replicas, TargetId, Timestamp},
 };
 use exporter_core::{
@@ -118,20 +117,7 @@ fn target(seed: u64) -> TargetInput {
             namespace: "bench".to_owned(),
             name: format!("target-{seed}"),
         },
-        policy: Policy {
-            min_replicas: Replicas(2),
-            max_replicas: Replicas(40),
-            mode: Mode::Apply,
-            paused: Paused::None,
-            capacity_per_replica: 12.0,
-            level: Level::new(0.95).unwrap(),
-            forecast: true,
-            horizon: None,
-            time_zone: "UTC".to_owned(),
-            exclude: vec![],
-            behavior: Behavior::default(),
-            fallback: Fallback::Hold,
-        },
+        policy: Policy::new(2, 40, 12.0),
         problem: None,
         replicas: ReplicaCounts {
             desired: Replicas(9),

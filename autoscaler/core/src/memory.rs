@@ -73,12 +73,8 @@ impl Memory {
         to: Replicas,
         time: Timestamp,
     ) {
-        let change = i64::from(to.0) - i64::from(from.0);
-        self.targets
-            .entry(target.clone())
-            .or_default()
-            .scale_events
-            .push(ScaleEvent { time, change });
+        let memory = self.targets.entry(target.clone()).or_default();
+        memory.record_scaled(from, to, time);
     }
 }
 
@@ -127,6 +123,12 @@ impl From<Persisted> for TargetMemory {
 const STARTUPS: usize = 32;
 
 impl TargetMemory {
+    /// Notes that the replicas were changed at `time`: call it only after the write succeeded.
+    pub fn record_scaled(&mut self, from: Replicas, to: Replicas, time: Timestamp) {
+        let change = i64::from(to.0) - i64::from(from.0);
+        self.scale_events.push(ScaleEvent { time, change });
+    }
+
     /// Learns start-up times in seconds; what is not finite or negative is none.
     pub fn learn_startups(&mut self, seen: &[f64]) {
         let sound = seen

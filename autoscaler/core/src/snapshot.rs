@@ -86,6 +86,26 @@ pub struct Policy {
     pub fallback: Fallback,
 }
 
+impl Policy {
+    /// Bounds and capacity as given, carried out; for the rest what an object has that says nothing else.
+    pub fn new(min_replicas: u32, max_replicas: u32, capacity_per_replica: f64) -> Self {
+        Self {
+            min_replicas: Replicas(min_replicas),
+            max_replicas: Replicas(max_replicas),
+            mode: Mode::Apply,
+            paused: Paused::None,
+            capacity_per_replica,
+            level: Level::P95,
+            forecast: true,
+            horizon: None,
+            time_zone: "UTC".to_owned(),
+            exclude: Vec::new(),
+            behavior: Behavior::default(),
+            fallback: Fallback::Hold,
+        }
+    }
+}
+
 /// `mode` of an `InferenceScaler`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {
@@ -135,6 +155,19 @@ pub struct ReplicaCounts {
     pub terminating: Replicas,
     /// Whether a rollout is in progress: surge pods are no capacity, and nothing is lowered.
     pub rolling_out: bool,
+}
+
+impl ReplicaCounts {
+    /// What is asked for exists, `ready` of it Ready and the rest on its way.
+    pub fn of(desired: u32, ready: u32) -> Self {
+        Self {
+            desired: Replicas(desired),
+            current: Replicas(desired),
+            ready: Replicas(ready),
+            pending: Replicas(desired.saturating_sub(ready)),
+            ..Self::default()
+        }
+    }
 }
 
 /// A signal with its quality.

@@ -2,7 +2,7 @@
 
 use autoscaler_core::{
     snapshot::{Node, Policy, ReplicaCounts},
-    units::{Replicas, TargetId, Timestamp},
+    units::{TargetId, Timestamp},
 };
 use exporter_core::exposition::ParseError;
 
@@ -126,13 +126,7 @@ impl World {
             self.foresail.started(self.startup);
         }
         self.ready = ready;
-        let counts = ReplicaCounts {
-            desired: Replicas(desired),
-            current: Replicas(desired),
-            ready: Replicas(ready),
-            pending: Replicas(desired - ready),
-            ..ReplicaCounts::default()
-        };
+        let counts = ReplicaCounts::of(desired, ready);
         let pass = self.foresail.decide(Timestamp(self.now), counts, nodes);
         for decision in pass.plan.decisions.iter().filter(|decision| decision.apply) {
             self.cluster.scale(now, decision.to.0);

@@ -6,8 +6,8 @@ use autoscaler_core::{
     memory::Memory,
     observe::{Grid, Means, RawSeries, SignalInput, TargetInput, snapshot},
     plan::plan,
-    snapshot::{Fallback, Mode, Paused, Policy, ReplicaCounts},
-    units::{Level, Replicas, TargetId, Timestamp},
+    snapshot::{Policy, ReplicaCounts},
+    units::{Level, TargetId, Timestamp},
 };
 use tests::load::Shifted;
 
@@ -48,18 +48,9 @@ pub(crate) fn policy(capacity: f64, down_window: i64) -> Policy {
     let mut behavior = Behavior::default();
     behavior.scale_down.stabilization_window_seconds = down_window;
     Policy {
-        min_replicas: Replicas(2),
-        max_replicas: Replicas(60),
-        mode: Mode::Apply,
-        paused: Paused::None,
-        capacity_per_replica: capacity,
         level: Level::new(f64::from(LATE) / f64::from(LATE + 1)).unwrap(),
-        forecast: true,
-        horizon: None,
-        time_zone: "UTC".to_owned(),
-        exclude: Vec::new(),
         behavior,
-        fallback: Fallback::Hold,
+        ..Policy::new(2, 60, capacity)
     }
 }
 
@@ -105,13 +96,7 @@ pub(crate) fn replay(
         answer.push((now as f64, rate(load, now as f64)));
         let ready = u32::try_from(pods.iter().filter(|ready| **ready <= now).count()).unwrap();
         let desired = u32::try_from(pods.len()).unwrap();
-        let counts = ReplicaCounts {
-            desired: Replicas(desired),
-            current: Replicas(desired),
-            ready: Replicas(ready),
-            pending: Replicas(desired - ready),
-            ..ReplicaCounts::default()
-        };
+        let counts = ReplicaCounts::of(desired, ready);
         let startups = vec![STARTUP as f64; usize::from(at == 0)];
         let input = input(&id, policy(capacity, down_window), counts, startups, answer);
         let grid = Grid {

@@ -4,11 +4,10 @@ use std::{collections::VecDeque, fmt::Write as _};
 
 use anyhow::Context as _;
 use autoscaler_core::{
-    decide::behavior::Behavior,
     explain,
     plan::Decision,
-    snapshot::{Fallback, Gpu, Mode, Node, Paused, Policy},
-    units::{Level, Replicas, TargetId, Timestamp},
+    snapshot::{Gpu, Node, Policy},
+    units::{TargetId, Timestamp},
 };
 use autoscaler_sim::{
     cluster::Model,
@@ -64,20 +63,7 @@ pub(super) struct Demo {
 
 /// What the owner of the service wants.
 fn policy() -> Policy {
-    Policy {
-        min_replicas: Replicas(1),
-        max_replicas: Replicas(16),
-        mode: Mode::Apply,
-        paused: Paused::None,
-        capacity_per_replica: REPLICA.capacity,
-        level: Level::new(0.95).unwrap_or(Level::MEDIAN),
-        forecast: true,
-        horizon: None,
-        time_zone: "UTC".to_owned(),
-        exclude: Vec::new(),
-        behavior: Behavior::default(),
-        fallback: Fallback::Hold,
-    }
+    Policy::new(1, 16, REPLICA.capacity)
 }
 
 impl Demo {

@@ -36,6 +36,14 @@ struct History {
     series: RawSeries,
 }
 
+impl History {
+    /// Whether it is the past of this query too. Pods come and go; the history is the target's all the
+    /// same.
+    fn goes_on(&self, query: &Query) -> bool {
+        self.promql == query.promql || query.names_pods
+    }
+}
+
 /// Asks, keeps nothing.
 #[derive(Clone)]
 pub struct Querier {
@@ -95,8 +103,7 @@ impl Prometheus {
             .histories
             .get(id)
             .and_then(|histories| histories.get(&query.name))
-            // Pods come and go; the history is the target's all the same.
-            .filter(|history| history.promql == query.promql || query.names_pods)
+            .filter(|history| history.goes_on(query))
             .and_then(|history| history.series.points.last())
             .map(|(time, _)| {
                 #[expect(clippy::cast_possible_truncation, reason = "unix seconds")]
@@ -129,7 +136,7 @@ impl Prometheus {
             .or_default()
             .entry(query.name.clone())
             .or_default();
-        if history.promql != query.promql && !query.names_pods {
+        if !history.goes_on(query) {
             *history = History::default();
         }
         history.promql.clone_from(&query.promql);

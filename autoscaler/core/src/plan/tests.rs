@@ -4,7 +4,7 @@ mod properties;
 
 use super::*;
 use crate::{
-    decide::{behavior::Behavior, reason::LimiterKind},
+    decide::reason::LimiterKind,
     memory::{ScaleEvent, TargetMemory},
     series::Series,
     snapshot::{self, Fallback, Mode, Paused, Policy, ReplicaCounts, Signal, Target},
@@ -14,20 +14,7 @@ const NOW: Timestamp = Timestamp(1_788_000_000);
 
 /// An ordinary wish: 2 to 40 replicas of 12 requests per second.
 pub(crate) fn policy() -> Policy {
-    Policy {
-        min_replicas: Replicas(2),
-        max_replicas: Replicas(40),
-        mode: Mode::Apply,
-        paused: Paused::None,
-        capacity_per_replica: 12.0,
-        level: Level::new(0.95).unwrap(),
-        forecast: true,
-        horizon: None,
-        time_zone: "UTC".to_owned(),
-        exclude: vec![],
-        behavior: Behavior::default(),
-        fallback: Fallback::Hold,
-    }
+    Policy::new(2, 40, 12.0)
 }
 
 pub(crate) fn signal(values: Vec<Option<f64>>, quality: Quality) -> Signal {

@@ -7,7 +7,7 @@ use autoscaler_core::{
     memory::TargetMemory,
     series::Quality,
     snapshot::{Policy, ReplicaCounts},
-    units::{Replicas, TargetId, Timestamp},
+    units::{Replicas, Timestamp},
 };
 
 /// An HPA with its windows.
@@ -37,17 +37,10 @@ impl Hpa {
             forecast: None,
             skilled: true,
         };
-        let replicas = ReplicaCounts {
-            desired: Replicas(desired),
-            current: Replicas(desired),
-            ready: Replicas(ready),
-            pending: Replicas(desired.saturating_sub(ready)),
-            ..ReplicaCounts::default()
-        };
         let verdict = decide::decide(
             &Situation {
                 policy: &self.policy,
-                replicas,
+                replicas: ReplicaCounts::of(desired, ready),
                 problem: false,
                 quality: Quality::Ok,
                 warming_up: false,
@@ -62,17 +55,8 @@ impl Hpa {
         }
         let to = verdict.to.0;
         if to != desired {
-            // An id is needed only where memories of several targets lie together.
-            let mut memory = autoscaler_core::memory::Memory::default();
-            let id = TargetId {
-                namespace: String::new(),
-                name: String::new(),
-            };
-            memory
-                .targets
-                .insert(id.clone(), std::mem::take(&mut self.memory));
-            memory.record_scaled(&id, Replicas(desired), Replicas(to), now);
-            self.memory = memory.targets.remove(&id).unwrap_or_default();
+            self.memory
+                .record_scaled(Replicas(desired), verdict.to, now);
         }
         to
     }

@@ -1,12 +1,6 @@
 //! The world: it repeats, it counts, and the core in it sees what arrives.
 
-use autoscaler_core::{
-    check::check,
-    decide::behavior::Behavior,
-    series::Quality,
-    snapshot::{Fallback, Mode, Paused},
-    units::Level,
-};
+use autoscaler_core::{check::check, series::Quality};
 use exporter_core::simulated::load::Day;
 
 use super::*;
@@ -19,20 +13,7 @@ const MODEL: Model = Model {
 const START: i64 = 1_764_547_200;
 
 fn policy() -> Policy {
-    Policy {
-        min_replicas: Replicas(1),
-        max_replicas: Replicas(40),
-        mode: Mode::Apply,
-        paused: Paused::None,
-        capacity_per_replica: MODEL.capacity,
-        level: Level::new(0.95).unwrap(),
-        forecast: true,
-        horizon: None,
-        time_zone: "UTC".to_owned(),
-        exclude: Vec::new(),
-        behavior: Behavior::default(),
-        fallback: Fallback::Hold,
-    }
+    Policy::new(1, 40, MODEL.capacity)
 }
 
 fn run(seed: u64, steps: i64) -> (Vec<(String, Score)>, Vec<Moment>) {
