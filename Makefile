@@ -8,6 +8,8 @@ CACHE := $(or $(FORESAIL_CACHE),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/foresail)
 export FORESAIL_CACHE := $(CACHE)
 export CARGO_TARGET_DIR ?= $(CACHE)/target
 export FORESAIL_SKIP_LOG := $(CARGO_TARGET_DIR)/skipped-tests.txt
+# Runs after the others: it lives in real time, and a busy machine would be late. Its lines show progress.
+E2E := cargo test --package tests --test it -- --nocapture a_day_on_real_programs
 # How long a day takes in the demo.
 FOR ?= 60s
 # Warnings are errors here and in CI; plain cargo lets half-finished work compile.
@@ -37,11 +39,12 @@ test: peers packages deny ## Everything: builds the real peers (once), then runs
 	cargo build --workspace --bins
 	cargo build --package tests-nvml
 	cargo test --workspace -- --skip a_day_on_real_programs
+	$(E2E)
 	@tests/skips.sh "$(FORESAIL_SKIP_LOG)" tests/skips.txt
 
 e2e: peers ## The whole path on real programs, in real time: about 20 minutes, alone on the machine
 	cargo build --workspace --bins
-	cargo test --package tests --test it -- --nocapture a_day_on_real_programs
+	$(E2E)
 
 bench: ## Benchmarks, as ratios within one run
 	cargo bench --package autoscaler-core --bench ratios

@@ -220,6 +220,10 @@ fn the_rise_is_met(stage: &Stage) {
         "the real HPA had enough as well: this rise shows nothing"
     );
     assert!(
+        first("rise-hpa", highest) > rise,
+        "the HPA had enough before the load came: this rise shows nothing"
+    );
+    assert!(
         first("rise", highest) < first("rise-hpa", highest),
         "the HPA was there first"
     );

@@ -9,10 +9,11 @@ use std::{
 
 use anyhow::{Context, bail};
 
-/// A running program; it is killed when the value is dropped.
+/// A running program; it is killed when the value is dropped, and when this process is killed.
 pub struct Service {
     name: String,
     child: Child,
+    guard: Child,
     log: PathBuf,
 }
 
@@ -29,9 +30,11 @@ impl Service {
             .stderr(file)
             .spawn()
             .with_context(|| format!("{name} cannot be started"))?;
+        let guard = guard(child.id())?;
         Ok(Self {
             name: name.to_owned(),
             child,
+            guard,
             log,
         })
     }
@@ -87,6 +90,7 @@ impl Service {
         let started = Instant::now();
         while started.elapsed() < deadline {
             if let Some(status) = self.child.try_wait()? {
+                self.kill();
                 return Ok(status.code());
             }
             std::thread::sleep(Duration::from_millis(20));
@@ -100,10 +104,25 @@ impl Service {
 
     /// Kills the program at once (SIGKILL).
     pub fn kill(&mut self) {
-        // Both fail only when it is gone already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        // The guard goes first, so that it never kills another program that got the number. All fail
+        // only when the process is gone already.
+        for process in [&mut self.guard, &mut self.child] {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
     }
+}
+
+/// A process that kills program `id` when this process ends in whatever way: its standard input ends then.
+fn guard(id: u32) -> anyhow::Result<Child> {
+    Command::new("sh")
+        .args(["-c", "while read -r _; do :; done; kill -KILL \"$0\""])
+        .arg(id.to_string())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .context("no shell can be started")
 }
 
 impl Drop for Service {

@@ -4,12 +4,9 @@
 mod input;
 mod plot;
 
-use std::{
-    io::Write,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use autoscaler_core::{
     forecast::{
         Forecast, Rung,
@@ -19,7 +16,10 @@ use autoscaler_core::{
     units::{Level, Timestamp},
 };
 
-use crate::duration;
+use crate::{
+    duration, file,
+    words::{self, Usage},
+};
 
 /// Arguments of `foresail backtest`.
 #[derive(clap::Args)]
@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long, default_value = "7d", value_parser = duration::parse)]
     history: i64,
     /// How far ahead, at most 1h
-    #[arg(long, default_value = "60m", value_parser = duration::parse)]
+    #[arg(long, default_value = "60m", value_parser = horizon)]
     horizon: i64,
     /// Quantile levels, rising
     #[arg(long, default_value = ".05,.5,.9,.95", value_delimiter = ',', value_parser = level)]
@@ -43,8 +43,8 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "regression")]
     model: Model,
     /// IANA zone whose days the load follows
-    #[arg(long, default_value = "UTC")]
-    time_zone: String,
+    #[arg(long, default_value = "UTC", value_parser = zone)]
+    time_zone: jiff::tz::TimeZone,
     /// Writes every forecast as CSV `series,origin,target,level,value`
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -85,74 +85,131 @@ fn level(text: &str) -> Result<Level, String> {
     Level::try_from(number)
 }
 
-/// Runs the command.
-pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    if args.horizon > 3600 {
-        bail!("--horizon is at most 1h, not {} s", args.horizon);
+fn horizon(text: &str) -> Result<i64, String> {
+    let seconds = duration::parse(text)?;
+    if seconds > 3600 {
+        return Err(format!(
+            "'{text}' is too far ahead; a horizon is at most 1h"
+        ));
     }
-    if !args
-        .levels
-        .is_sorted_by(|left, right| left.get() < right.get())
-    {
-        bail!("--levels must rise, for example .05,.5,.9,.95");
-    }
-    let time_zone = jiff::tz::TimeZone::get(&args.time_zone).with_context(|| {
+    Ok(seconds)
+}
+
+fn zone(text: &str) -> Result<jiff::tz::TimeZone, String> {
+    let wrong = |_| {
         format!(
-            "--time-zone: '{}' is no IANA zone; Europe/Berlin is one",
-            args.time_zone
+            "{} is no IANA zone; Europe/Berlin is one",
+            words::quoted(text)
         )
-    })?;
-    let given = args.origins.as_deref().map(input::origins).transpose()?;
+    };
+    jiff::tz::TimeZone::get(text).map_err(wrong)
+}
+
+/// One file with the origins to forecast from.
+struct Case {
+    name: String,
+    series: Series,
+    origins: Vec<Timestamp>,
+}
+
+/// Runs the command. All input is read before anything is computed, all is computed before a file is
+/// written.
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    let rising = |pair: &[Level]| pair[0].get() < pair[1].get();
+    if !args.levels.windows(2).all(rising) {
+        bail!(Usage(
+            "--levels must rise, for example .05,.5,.9,.95".to_owned()
+        ));
+    }
+    outputs(args)?;
+    let cases = cases(args)?;
     let plan = Plan {
         history: args.history,
         horizon: args.horizon,
         levels: args.levels.clone(),
         highest: args.model.highest(),
-        time_zone,
+        time_zone: args.time_zone.clone(),
     };
-    let mut output = args.output.as_deref().map(create).transpose()?;
-    if let Some(output) = &mut output {
-        writeln!(output, "series,origin,target,level,value")?;
-    }
-    eprintln!(
+    let mut output = csv::Writer::from_writer(Vec::new());
+    output.write_record(["series", "origin", "target", "level", "value"])?;
+    words::tell(format_args!(
         "{:<28} {:>8} {:>15} {:>8} {:>8} {:>9}",
         "series", "origins", "rung", "WQL", "rMASE", "coverage"
-    );
-    for file in &args.files {
-        let (name, series) = input::series(file)?;
+    ));
+    for case in &cases {
+        let forecasts = forecasts(case, &plan);
+        if forecasts.is_empty() {
+            bail!(
+                "{}: nothing can be forecast at {} origin(s): each needs ten minutes of history before it",
+                case.name,
+                case.origins.len()
+            );
+        }
+        write_forecasts(&mut output, &case.name, &forecasts)?;
+        summary(case, &forecasts, &plan);
+    }
+    if let Some(path) = &args.output {
+        file::write(path, &output.into_inner()?)?;
+    }
+    if let (Some(path), Some(case)) = (&args.plot, cases.first()) {
+        let svg = plot::day(&case.name, &case.series, &plan);
+        file::write(path, svg.as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Refuses outputs that cannot be written, or would destroy an input or each other.
+fn outputs(args: &Args) -> anyhow::Result<()> {
+    let mut taken: Vec<&Path> = args
+        .files
+        .iter()
+        .chain(&args.origins)
+        .map(PathBuf::as_path)
+        .collect();
+    for (flag, path) in [("--output", &args.output), ("--plot", &args.plot)] {
+        let Some(path) = path else { continue };
+        if flag == "--plot" && args.output.as_ref() == Some(path) {
+            bail!(Usage("--plot and --output name the same file".to_owned()));
+        }
+        file::writable(flag, path, &taken)?;
+        taken.push(path);
+    }
+    Ok(())
+}
+
+/// Every file with its origins.
+fn cases(args: &Args) -> anyhow::Result<Vec<Case>> {
+    let given = args.origins.as_deref().map(input::origins).transpose()?;
+    let mut cases: Vec<Case> = Vec::new();
+    for path in &args.files {
+        let (name, series) = input::series(path)?;
+        let shown = path.display();
+        if series.step > args.horizon {
+            bail!(
+                "{shown}: its step of {} s is longer than the horizon of {} s",
+                series.step,
+                args.horizon
+            );
+        }
+        if cases.iter().any(|case| case.name == name) {
+            bail!("{shown}: a series named '{name}' is given twice; names are the files' own");
+        }
         let origins = match &given {
             Some(given) => given.get(&name).cloned().unwrap_or_default(),
             None => hourly(&series, args.horizon),
         };
         if origins.is_empty() {
             bail!(
-                "{}: no origin: the series is too short, or --origins does not name '{name}'",
-                file.display()
+                "{shown}: no origin: the series is too short, or --origins does not name '{name}'"
             );
         }
-        let forecasts = forecasts(&name, &series, &origins, &plan);
-        if let Some(output) = &mut output {
-            write_forecasts(output, &name, &forecasts)?;
-        }
-        summary(&name, &series, &forecasts, &plan);
+        cases.push(Case {
+            name,
+            series,
+            origins,
+        });
     }
-    if let Some(mut output) = output {
-        output.flush().context("--output")?;
-    }
-    if let Some(path) = &args.plot {
-        let (name, series) = input::series(&args.files[0])?;
-        let svg = plot::day(&name, &series, &plan);
-        create(path)?
-            .write_all(svg.as_bytes())
-            .with_context(|| path.display().to_string())?;
-    }
-    Ok(())
-}
-
-fn create(path: &Path) -> anyhow::Result<std::io::BufWriter<std::fs::File>> {
-    let file =
-        std::fs::File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(std::io::BufWriter::new(file))
+    Ok(cases)
 }
 
 /// Every hour of the last two days that leaves a horizon of truth behind it.
@@ -164,50 +221,58 @@ fn hourly(series: &Series, horizon: i64) -> Vec<Timestamp> {
 }
 
 /// Forecasts at all origins, on two threads, with progress where a person looks on.
-fn forecasts(name: &str, series: &Series, origins: &[Timestamp], plan: &Plan) -> Vec<Forecast> {
-    use std::io::IsTerminal;
+fn forecasts(case: &Case, plan: &Plan) -> Vec<Forecast> {
+    use std::io::{IsTerminal, Write as _};
     let shown = std::io::stderr().is_terminal();
     let done = std::sync::atomic::AtomicUsize::new(0);
-    let part = origins.len().div_ceil(2).max(1);
+    let (name, all) = (&case.name, case.origins.len());
+    let part = all.div_ceil(2).max(1);
     let work = |origins: &[Timestamp]| -> Vec<Forecast> {
         let mut forecasts = Vec::new();
         for origin in origins {
-            forecasts.extend(at_origin(series, *origin, plan));
+            forecasts.extend(at_origin(&case.series, *origin, plan));
             let count = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
             if shown {
-                eprint!("\r{name}: origin {count}\x1b[K\r");
+                // Progress that cannot be shown is no fault of the forecast.
+                let _ = write!(
+                    std::io::stderr(),
+                    "\r{name}: origin {count} of {all}\x1b[K\r"
+                );
             }
         }
         forecasts
     };
     std::thread::scope(|scope| {
-        let threads: Vec<_> = origins
-            .chunks(part)
+        let threads: Vec<_> = (case.origins.chunks(part))
             .map(|part| scope.spawn(move || work(part)))
             .collect();
-        threads
-            .into_iter()
-            .flat_map(|thread| thread.join().unwrap_or_default())
-            .collect()
+        // A panic goes on: half a result would look like a whole one.
+        let join = |thread: std::thread::ScopedJoinHandle<'_, Vec<Forecast>>| {
+            thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().flat_map(join).collect()
     })
 }
 
 fn write_forecasts(
-    output: &mut impl Write,
+    output: &mut csv::Writer<Vec<u8>>,
     name: &str,
     forecasts: &[Forecast],
-) -> anyhow::Result<()> {
+) -> csv::Result<()> {
     for forecast in forecasts {
         let mut target = forecast.origin;
         for row in &forecast.values {
             for (level, value) in forecast.levels.iter().zip(row) {
-                writeln!(
-                    output,
-                    "{name},{},{},{},{value}",
-                    forecast.origin.0,
-                    target.0,
-                    level.get()
-                )?;
+                let numbers = [
+                    forecast.origin.0.to_string(),
+                    target.0.to_string(),
+                    level.get().to_string(),
+                    value.to_string(),
+                ];
+                output.write_field(name)?;
+                output.write_record(&numbers)?;
             }
             target = target.plus(forecast.step);
         }
@@ -216,7 +281,8 @@ fn write_forecasts(
 }
 
 /// One row of the table: the scores beside those of the seasonal naive on the same origins.
-fn summary(name: &str, series: &Series, forecasts: &[Forecast], plan: &Plan) {
+fn summary(case: &Case, forecasts: &[Forecast], plan: &Plan) {
+    let (name, series) = (&case.name, &case.series);
     let mut score = Score::default();
     let mut naive = Score::default();
     let naive_plan = Plan {
@@ -238,11 +304,11 @@ fn summary(name: &str, series: &Series, forecasts: &[Forecast], plan: &Plan) {
     let rung = forecasts
         .last()
         .map_or("Nothing", |forecast| forecast.rung.as_str());
-    eprintln!(
+    words::tell(format_args!(
         "{name:<28} {:>8} {rung:>15} {:>8} {:>8} {:>9}",
         score.origins,
         show(score.wql()),
         show(relative.map(|(own, naive)| own / naive)),
         show(score.coverage()),
-    );
+    ));
 }

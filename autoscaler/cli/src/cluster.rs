@@ -18,6 +18,18 @@ pub(crate) async fn client() -> anyhow::Result<Client> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let config = kube::Config::infer()
         .await
-        .context("no cluster: set KUBECONFIG, or run `kubectl config current-context`")?;
+        .map_err(|error| unusable(&error))?;
     Client::try_from(config).context("the kubeconfig cannot be used")
+}
+
+/// Of the two ways to find a cluster, a person at a command line means the kubeconfig: its fault alone is said.
+fn unusable(error: &kube::config::InferConfigError) -> anyhow::Error {
+    let fault = std::error::Error::source(error).map(|kubeconfig| {
+        let text = kubeconfig.to_string();
+        text.lines().next().unwrap_or_default().to_owned()
+    });
+    let fault = fault.unwrap_or_else(|| error.to_string());
+    anyhow::anyhow!(
+        "no cluster: {fault}; `kubectl config current-context` has to name one (KUBECONFIG)"
+    )
 }

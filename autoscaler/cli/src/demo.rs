@@ -41,30 +41,38 @@ fn length(text: &str) -> Result<i64, String> {
     }
 }
 
-/// Runs the command.
+/// Runs the command. It ends when whoever reads its lines is gone: nobody would see the rest.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
         .build()?;
-    runtime.block_on(demo(args))
+    match runtime.block_on(demo(args)) {
+        Err(error) if error.is::<Unread>() => Ok(()),
+        result => result,
+    }
 }
+
+/// The reader of the lines is gone.
+#[derive(Debug, thiserror::Error)]
+#[error("nobody reads the lines any more")]
+struct Unread;
 
 async fn demo(args: &Args) -> anyhow::Result<()> {
     let stop = serve::stopped().context("cannot wait for signals")?;
     tokio::pin!(stop);
     let listener = listen(args.port).await?;
     let address = listener.local_addr()?;
-    say("Foresail demo: one day of an inference service, on 16 simulated H100 GPUs on two nodes.");
+    say("Foresail demo: one day of an inference service, on 16 simulated H100 GPUs on two nodes.")?;
     say(&format!(
         "A replica serves {} requests/s on one GPU and takes {} s to start. An HPA and fixed",
         REPLICA.capacity, REPLICA.startup
-    ));
-    say("peak capacity get the same requests beside it. Nothing outside this process is touched.");
+    ))?;
+    say("peak capacity get the same requests beside it. Nothing outside this process is touched.")?;
     say(&format!(
         "Page: http://{address}   metrics of the simulated GPUs: http://{address}/metrics"
-    ));
-    say("loading 7 days of history ...");
+    ))?;
+    say("loading 7 days of history ...")?;
     let shown = Arc::new(Mutex::new(serve::Shown::default()));
     let server = tokio::spawn(serve::serve(listener, shown.clone()));
     // Building the past and each step are pure arithmetic: on a blocking thread the page stays alive.
@@ -72,11 +80,11 @@ async fn demo(args: &Args) -> anyhow::Result<()> {
     let mut demo = tokio::select! {
         demo = tokio::task::spawn_blocking(move || Demo::new(seed)) => demo??,
         () = &mut stop => {
-            say("stopped before the day began");
+            say("stopped before the day began")?;
             return Ok(());
         }
     };
-    say(&format!("the day begins; it takes {} s\n", args.length));
+    say(&format!("the day begins; it takes {} s\n", args.length))?;
     let started = Instant::now();
     let whole = Duration::from_secs(args.length.unsigned_abs());
     for step in 0..STEPS {
@@ -88,20 +96,20 @@ async fn demo(args: &Args) -> anyhow::Result<()> {
         let (back, lines) = advanced.await?;
         demo = back;
         for line in lines? {
-            say(&line);
+            say(&line)?;
         }
         demo.show(&mut shown.lock().unwrap_or_else(PoisonError::into_inner));
         let wait = due.saturating_sub(started.elapsed());
         tokio::select! {
             () = tokio::time::sleep(wait), if !wait.is_zero() => {}
             () = &mut stop => {
-                say("\nstopped; the score so far:");
+                say("\nstopped; the score so far:")?;
                 break;
             }
             () = std::future::ready(()), if wait.is_zero() => {}
         }
     }
-    say(&demo.summary());
+    say(&demo.summary())?;
     server.abort();
     Ok(())
 }
@@ -123,8 +131,11 @@ async fn listen(port: Option<u16>) -> anyhow::Result<TcpListener> {
     }
 }
 
-/// One line at once, also into a pipe. A reader that is gone must not end the demo with an error.
-fn say(line: &str) {
+/// One line at once, also into a pipe.
+fn say(line: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+    match writeln!(out, "{line}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Unread.into()),
+        result => result.context("standard output cannot be written"),
+    }
 }

@@ -1,7 +1,7 @@
 //! `foresail explain`: the last decision about a target as its status has it. Reads the cluster,
 //! changes nothing.
 
-use std::{fmt::Write as _, io::Write as _};
+use std::fmt::Write as _;
 
 use anyhow::{Context as _, bail};
 use autoscaler_api::{InferenceScaler, InferenceScalerStatus};
@@ -33,10 +33,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let Some(status) = &scaler.status else {
         bail!("{namespace}/{name} has no status yet: is foresail-autoscaler running?");
     };
-    std::io::stdout()
-        .lock()
-        .write_all(text(namespace, name, status).as_bytes())?;
-    Ok(())
+    crate::words::print(text(namespace, name, status).as_bytes())
 }
 
 async fn read(namespace: &str, name: &str) -> anyhow::Result<InferenceScaler> {

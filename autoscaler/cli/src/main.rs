@@ -6,8 +6,10 @@ mod cluster;
 mod demo;
 mod duration;
 mod explain;
+mod file;
 mod plan;
 mod snapshot;
+mod words;
 
 use std::process::ExitCode;
 
@@ -46,8 +48,8 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("foresail: {error:#}");
-            ExitCode::from(1)
+            words::tell(format_args!("foresail: {}", words::causes(&error)));
+            ExitCode::from(if error.is::<words::Usage>() { 2 } else { 1 })
         }
     }
 }

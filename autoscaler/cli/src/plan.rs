@@ -1,10 +1,7 @@
 //! `foresail plan`: the controller's own decision, reproduced from a snapshot file. Reads that file
 //! and nothing else: the same file gives the same output, byte for byte.
 
-use std::{
-    io::Write,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use autoscaler_core::{
@@ -14,6 +11,11 @@ use autoscaler_core::{
     snapshot::{self, Snapshot},
 };
 use serde::Deserialize;
+
+use crate::{file, words};
+
+/// Bytes of a snapshot at most: a thousand targets with 14 days of minutes each.
+pub(crate) const LARGEST: u64 = 1 << 30;
 
 /// Arguments of `foresail plan`.
 #[derive(clap::Args)]
@@ -49,11 +51,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         Format::Text => text(&plan),
         Format::Json => serde_json::to_string_pretty(&plan)? + "\n",
     };
-    match std::io::stdout().lock().write_all(output.as_bytes()) {
-        // Whoever reads may have had enough.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        result => result.context("standard output cannot be written"),
-    }
+    words::print(output.as_bytes())
 }
 
 /// The version alone: read first, so that a file of another version is named as that.
@@ -63,21 +61,34 @@ struct Version {
 }
 
 fn read(path: &Path) -> anyhow::Result<Snapshot> {
-    let name = path.display();
-    let text = std::fs::read_to_string(path)
-        .with_context(|| format!("{name} cannot be read, it has to be a snapshot file"))?;
-    let Version { version } = serde_json::from_str(&text)
-        .with_context(|| format!("{name} is no snapshot, it has to be JSON with a `version`"))?;
+    let text = file::read(path, LARGEST)?;
+    parse(&path.display().to_string(), &text)
+}
+
+/// A snapshot that a plan may rest on, from the text that stands at `name`.
+pub(crate) fn parse(name: &str, text: &str) -> anyhow::Result<Snapshot> {
+    let whole = |error: &serde_json::Error| {
+        if error.is_eof() {
+            format!("{name} ends in the middle, it was cut off; take the snapshot again")
+        } else {
+            format!("{name} is no snapshot, it has to be JSON with a `version`")
+        }
+    };
+    let version: Result<Version, _> = serde_json::from_str(text);
+    let Version { version } = version.map_err(|error| {
+        let said = whole(&error);
+        anyhow::Error::new(error).context(said)
+    })?;
     if version != snapshot::VERSION {
         bail!(
             "{name} is a snapshot of version {version}, this program reads version {}",
             snapshot::VERSION
         );
     }
-    let snapshot = serde_json::from_str(&text).with_context(|| {
+    let snapshot = serde_json::from_str(text).with_context(|| {
         format!("{name} does not hold what a snapshot of version {version} holds")
     })?;
-    snapshot::sound(&snapshot).with_context(|| name.to_string())?;
+    snapshot::sound(&snapshot).with_context(|| name.to_owned())?;
     Ok(snapshot)
 }
 

@@ -33,10 +33,14 @@ fn read_until(out: &mut impl BufRead, text: &str) -> String {
 }
 
 fn get(address: &str, path: &str) -> String {
+    ask("GET", address, path)
+}
+
+fn ask(method: &str, address: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     write!(
         stream,
-        "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
+        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
     )
     .unwrap();
     let mut answer = String::new();
@@ -64,6 +68,12 @@ fn a_day_ends_by_itself_with_reasons_and_a_score() {
     );
     assert!(get(&address, "/metrics").contains("DCGM_FI_DEV_GPU_UTIL{"));
     assert!(get(&address, "/nothing").starts_with("HTTP/1.1 404"));
+    assert!(ask("POST", &address, "/").starts_with("HTTP/1.1 405"));
+    let head = ask("HEAD", &address, "/metrics");
+    assert!(
+        head.starts_with("HTTP/1.1 200") && head.ends_with("\r\n\r\n"),
+        "{head}"
+    );
     let mut rest = String::new();
     out.read_to_string(&mut rest).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0));
@@ -94,6 +104,23 @@ fn an_interrupt_ends_it_cleanly_with_the_score_so_far() {
         rest.contains("stopped; the score so far") && rest.contains("fixed peak"),
         "{rest}"
     );
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn any_seed_gives_a_day() {
+    let (mut child, mut out) = start(&["--for", "5s", "--seed", &u64::MAX.to_string()]);
+    read_until(&mut out, "the day begins");
+    let killed = Command::new("kill").arg(child.id().to_string()).status();
+    assert!(killed.unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn it_ends_when_its_reader_is_gone() {
+    let (mut child, mut out) = start(&["--for", "1h"]);
+    read_until(&mut out, "Foresail demo");
+    drop(out);
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 

@@ -146,7 +146,7 @@ fn what_is_no_snapshot_is_refused_in_one_line() {
             "hello",
             "is no snapshot, it has to be JSON with a `version`",
         ),
-        ("cut.json", &good[..good.len() / 2], "line 1 column"),
+        ("cut.json", &good[..good.len() / 2], "it was cut off"),
         (
             "old.json",
             &good.replacen("\"version\":1", "\"version\":7", 1),
@@ -158,6 +158,11 @@ fn what_is_no_snapshot_is_refused_in_one_line() {
             "unknown field `tock`",
         ),
         (
+            "step.json",
+            &good.replace("\"step\":60", "\"step\":4611686018427387904"),
+            "series.step: is 4611686018427387904 s",
+        ),
+        (
             "zero.json",
             &no_capacity,
             "targets[0].policy: capacity_per_replica is 0",
@@ -167,11 +172,7 @@ fn what_is_no_snapshot_is_refused_in_one_line() {
         fs::write(&path, text).unwrap();
         refused(path.to_str().unwrap(), name, words);
     }
-    refused(
-        "absent.json",
-        "absent.json",
-        "cannot be read, it has to be a snapshot file",
-    );
+    refused("absent.json", "absent.json", "cannot read absent.json");
     let usage = foresail("x", &["--format", "xml"]);
     assert_eq!(usage.status.code(), Some(2));
 }

@@ -32,6 +32,7 @@ pub async fn observe(
     memory: Memory,
     now: Timestamp,
 ) -> Snapshot {
+    context.stores.forget_gone_pods();
     let mut validated = Vec::new();
     for (id, scaler) in scalers {
         let seen = context

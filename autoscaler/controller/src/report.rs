@@ -188,3 +188,6 @@ impl Reporter {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,7 +13,7 @@ pub type Point = (Timestamp, f64);
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 220.0;
 const LEFT: f64 = 46.0;
-const BOTTOM: f64 = 24.0;
+const BOTTOM: f64 = 28.0;
 const TOP: f64 = 10.0;
 
 /// Where times and values stand on a chart.

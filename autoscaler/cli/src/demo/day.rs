@@ -72,7 +72,7 @@ impl Demo {
         let day = Day::new(seed, PEAK);
         let spec = SPEC.parse().context("the simulated GPUs")?;
         let fleets = (0..NODES)
-            .map(|node| Fleet::new(&spec, seed + node as u64))
+            .map(|node| Fleet::new(&spec, seed.wrapping_add(node as u64)))
             .collect();
         // What fixed capacity must hold: the highest minute of the day, known only afterwards.
         let minutes = (0..1440).map(|minute| day.rate(f64::from(minute) * 60.0 + MIDNIGHT as f64));

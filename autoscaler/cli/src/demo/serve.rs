@@ -15,7 +15,7 @@ use hyper::{
     service::service_fn,
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, sync::Semaphore};
 
 /// What is served.
 #[derive(Default)]
@@ -26,9 +26,17 @@ pub(super) struct Shown {
     pub(super) metrics: String,
 }
 
+/// Connections at once; further ones wait in the listener's queue.
+const MOST: usize = 64;
+/// Time that a connection may last, whether it is used or not.
+const LONGEST: Duration = Duration::from_secs(20);
+
 /// Serves until the task is ended.
 pub(super) async fn serve(listener: TcpListener, shown: Arc<Mutex<Shown>>) {
+    let room = Arc::new(Semaphore::new(MOST));
     loop {
+        // Never closed, so a permit always comes.
+        let permit = Arc::clone(&room).acquire_owned().await;
         let Ok((stream, _)) = listener.accept().await else {
             // Out of file handles, most likely: wait until some are given back.
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -43,8 +51,9 @@ pub(super) async fn serve(listener: TcpListener, shown: Arc<Mutex<Shown>>) {
                 .timer(TokioTimer::new())
                 .header_read_timeout(Duration::from_secs(10))
                 .serve_connection(TokioIo::new(stream), service);
-            // A browser that goes away early is no concern of the demo.
-            let _ = connection.await;
+            // A browser that goes away early, or stays too long, is no concern of the demo.
+            let _ = tokio::time::timeout(LONGEST, connection).await;
+            drop(permit);
         });
     }
 }

@@ -238,6 +238,14 @@ impl Stores {
         pods
     }
 
+    /// Forgets which pods were counted once they are gone: over weeks they would pile up.
+    pub fn forget_gone_pods(&mut self) {
+        let living: BTreeSet<String> = (self.pods.state().iter())
+            .filter_map(|pod| pod.uid())
+            .collect();
+        self.started.retain(|uid| living.contains(uid));
+    }
+
     /// Seconds from creation to Ready of pods that were not counted before.
     fn startups(&mut self, pods: &[Arc<Pod>], now: Timestamp) -> Vec<f64> {
         let mut seconds = Vec::new();
@@ -306,18 +314,13 @@ fn counts(pods: &[Arc<Pod>]) -> ReplicaCounts {
 }
 
 /// Whether pods of an older template still run: `status.updatedReplicas < status.replicas`, which
-/// `Deployment`s and `StatefulSet`s report.
+/// `Deployment`s and `StatefulSet`s report. The API leaves both fields out when they are 0.
 fn rolling_out(object: &DynamicObject) -> bool {
+    let kind = object.types.as_ref().map(|types| types.kind.as_str());
     let status = &object.data["status"];
-    match (
-        status["updatedReplicas"].as_i64(),
-        status["replicas"].as_i64(),
-    ) {
-        (updated, Some(replicas)) if status.get("observedGeneration").is_some() => {
-            updated.is_some_and(|updated| updated < replicas)
-        }
-        _ => false,
-    }
+    let count = |field: &str| status[field].as_i64().unwrap_or(0);
+    matches!(kind, Some("Deployment" | "StatefulSet"))
+        && count("updatedReplicas") < count("replicas")
 }
 
 fn gpus(node: &ApiNode) -> Option<Node> {
@@ -345,3 +348,6 @@ fn gpus(node: &ApiNode) -> Option<Node> {
         gpus: (0..count).map(gpu).collect(),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -142,7 +142,8 @@ fn remembered(status: &InferenceScalerStatus) -> (Vec<Replicas>, usize, usize) {
     )
 }
 
-/// The status as JSON in which absent fields are null, so that a merge patch removes them.
+/// The status as JSON in which absent fields are null, so that a merge patch removes them: also inside
+/// the last decision, where a limiter of an earlier one would stay otherwise.
 pub(super) fn with_absent_fields(status: &InferenceScalerStatus) -> serde_json::Value {
     let mut value = serde_json::to_value(status).unwrap_or_default();
     if let Some(fields) = value.as_object_mut() {
@@ -160,6 +161,13 @@ pub(super) fn with_absent_fields(status: &InferenceScalerStatus) -> serde_json::
             "memory",
         ] {
             fields.entry(field).or_insert(serde_json::Value::Null);
+        }
+        let last = fields
+            .get_mut("lastDecision")
+            .and_then(|last| last.as_object_mut());
+        if let Some(last) = last {
+            last.entry("limiters")
+                .or_insert_with(|| serde_json::json!([]));
         }
     }
     value

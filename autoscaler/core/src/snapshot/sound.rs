@@ -9,6 +9,11 @@ use crate::{
     units::Replicas,
 };
 
+/// Seconds of a step at most: a day.
+const LONGEST_STEP: i64 = 86_400;
+/// Unix seconds of the year 10,000, after which no calendar goes on.
+const LAST_SECOND: i64 = 253_402_300_800;
+
 /// What is wrong, where, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{place}: {what}")]
@@ -27,6 +32,10 @@ pub fn sound(snapshot: &Snapshot) -> Result<(), Unsound> {
     })?;
     refuse(snapshot.tick < 1, "tick", || {
         format!("is {} s, it has to be at least 1", snapshot.tick)
+    })?;
+    let now = snapshot.now.0;
+    refuse(!(0..LAST_SECOND).contains(&now), "now", || {
+        format!("is {now}, it has to be unix seconds")
     })?;
     for (index, pair) in snapshot.targets.windows(2).enumerate() {
         refuse(
@@ -91,10 +100,21 @@ fn policy_sound(place: &str, policy: &Policy) -> Result<(), Unsound> {
 }
 
 fn signal_sound(place: &str, signal: &Signal) -> Result<(), Unsound> {
-    let Series { step, values, .. } = &signal.series;
-    refuse(*step < 1, &format!("{place}.series.step"), || {
-        format!("is {step} s, it has to be at least 1")
-    })?;
+    let Series {
+        start,
+        step,
+        values,
+    } = &signal.series;
+    refuse(
+        !(1..=LONGEST_STEP).contains(step),
+        &format!("{place}.series.step"),
+        || format!("is {step} s, it has to be 1 to {LONGEST_STEP}"),
+    )?;
+    refuse(
+        !(0..LAST_SECOND).contains(&start.0),
+        &format!("{place}.series.start"),
+        || format!("is {}, it has to be unix seconds", start.0),
+    )?;
     let bad = values
         .iter()
         .position(|value| value.is_some_and(|value| !value.is_finite() || value < 0.0));
@@ -125,61 +145,74 @@ fn refuse(wrong: bool, place: &str, what: impl FnOnce() -> String) -> Result<(),
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::tests::seen;
+    use crate::{plan::tests::seen, units::Timestamp};
 
     /// Makes one thing in a sound snapshot wrong.
     type Spoil = fn(&mut Snapshot);
 
+    const CASES: [(Spoil, &str); 14] = [
+        (|s| s.version = 2, "version: is 2, only 1 can be read"),
+        (|s| s.tick = 0, "tick: is 0 s"),
+        (
+            |s| s.now = Timestamp(i64::MAX),
+            "now: is 9223372036854775807",
+        ),
+        (
+            |s| s.targets[0].load.series.step = 1 << 62,
+            "targets[0].load.series.step: is 4611686018427387904 s",
+        ),
+        (
+            |s| s.targets[0].load.series.start = Timestamp(-1),
+            "targets[0].load.series.start: is -1",
+        ),
+        (
+            |s| s.targets.push(s.targets[0].clone()),
+            "targets[1].id: serving/chat follows",
+        ),
+        (
+            |s| s.targets[0].policy.min_replicas = Replicas(50),
+            "targets[0].policy: min_replicas",
+        ),
+        (
+            |s| s.targets[0].policy.capacity_per_replica = 0.0,
+            "capacity_per_replica is 0",
+        ),
+        (
+            |s| s.targets[0].policy.time_zone = "Mars/Base".to_owned(),
+            "`Mars/Base` is no IANA",
+        ),
+        (
+            |s| s.targets[0].policy.behavior.scale_up.policies.clear(),
+            "targets[0].policy.behavior.scale_up: it has to hold at least one policy",
+        ),
+        (
+            |s| s.targets[0].policy.behavior.scale_down.tolerance = -0.1,
+            "scale_down: tolerance is -0.1",
+        ),
+        (
+            |s| {
+                s.targets[0]
+                    .policy
+                    .behavior
+                    .scale_down
+                    .stabilization_window_seconds = 4000;
+            },
+            "stabilization_window_seconds is 4000",
+        ),
+        (
+            |s| s.targets[0].load.series.step = 0,
+            "targets[0].load.series.step: is 0 s",
+        ),
+        (
+            |s| s.targets[0].load.series.values = vec![None, Some(-2.0)],
+            "targets[0].load.series.values[1]: is -2.0",
+        ),
+    ];
+
     #[test]
     fn what_no_plan_may_rest_on_is_named_with_its_place() {
         assert_eq!(sound(&seen(&[1.0])), Ok(()));
-        let cases: [(Spoil, &str); 11] = [
-            (|s| s.version = 2, "version: is 2, only 1 can be read"),
-            (|s| s.tick = 0, "tick: is 0 s"),
-            (
-                |s| s.targets.push(s.targets[0].clone()),
-                "targets[1].id: serving/chat follows",
-            ),
-            (
-                |s| s.targets[0].policy.min_replicas = Replicas(50),
-                "targets[0].policy: min_replicas",
-            ),
-            (
-                |s| s.targets[0].policy.capacity_per_replica = 0.0,
-                "capacity_per_replica is 0",
-            ),
-            (
-                |s| s.targets[0].policy.time_zone = "Mars/Base".to_owned(),
-                "`Mars/Base` is no IANA",
-            ),
-            (
-                |s| s.targets[0].policy.behavior.scale_up.policies.clear(),
-                "targets[0].policy.behavior.scale_up: it has to hold at least one policy",
-            ),
-            (
-                |s| s.targets[0].policy.behavior.scale_down.tolerance = -0.1,
-                "scale_down: tolerance is -0.1",
-            ),
-            (
-                |s| {
-                    s.targets[0]
-                        .policy
-                        .behavior
-                        .scale_down
-                        .stabilization_window_seconds = 4000;
-                },
-                "stabilization_window_seconds is 4000",
-            ),
-            (
-                |s| s.targets[0].load.series.step = 0,
-                "targets[0].load.series.step: is 0 s",
-            ),
-            (
-                |s| s.targets[0].load.series.values = vec![None, Some(-2.0)],
-                "targets[0].load.series.values[1]: is -2.0",
-            ),
-        ];
-        for (spoil, words) in cases {
+        for (spoil, words) in CASES {
             let mut snapshot = seen(&[1.0]);
             spoil(&mut snapshot);
             let error = sound(&snapshot).unwrap_err().to_string();
