@@ -74,10 +74,14 @@ pub fn markdown() -> String {
         page.push_str(
             "\n\n| name | type | unit | labels | help |\n| --- | --- | --- | --- | --- |\n",
         );
-        for metric in metrics {
+        for metric in &metrics {
             let labels = metric.labels.join(", ");
             let cells = [metric.kind.name(), metric.unit, &labels, metric.help];
             let _ = writeln!(page, "| `{}` | {} |", metric.name, cells.join(" | "));
+        }
+        if metrics.contains(&&mig::FRAGMENTATION_RATIO) {
+            page.push('\n');
+            page.push_str(mig::DEFINITION);
         }
     }
     page

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    catalog::{Metric, dcgm, device, health, mig, queue},
+    catalog::{Metric, dcgm, device, health, queue},
     device::{Gpu, Instance, Memory, Partitioning, Readings},
     exposition::text::Value,
     fragmentation,
@@ -11,6 +11,8 @@ use crate::{
     reading::Reading,
     snapshot::{Snapshot, SourceStatus},
 };
+
+mod board;
 
 mod xid;
 
@@ -106,8 +108,7 @@ fn gpu_labels(snapshot: &Snapshot, gpu: &Gpu) -> Labels {
 
 fn one_gpu(families: &mut Families, snapshot: &Snapshot, gpu: &Gpu) {
     let labels = gpu_labels(snapshot, gpu);
-    let up = u64::from(gpu.lost.is_none());
-    families.add(&device::UP, &labels, Value::Whole(up));
+    board::presence(families, &labels, gpu);
     if gpu.lost.is_some() {
         return;
     }
@@ -115,6 +116,7 @@ fn one_gpu(families: &mut Families, snapshot: &Snapshot, gpu: &Gpu) {
     failed += u64::from(matches!(gpu.partitioning, Partitioning::Unknown(_)));
     families.add(&device::FAILED_READINGS, &labels, Value::Whole(failed));
     readings(families, &labels, &gpu.readings);
+    board::state(families, &labels, gpu);
     if let Partitioning::Mig(instances) = &gpu.partitioning {
         for instance in instances {
             one_instance(families, &labels, instance);
@@ -202,13 +204,17 @@ fn one_instance(families: &mut Families, gpu: &Labels, instance: &Instance) {
         labels.insert("GPU_I_PROFILE", profile.clone());
     }
     memory(families, &labels, &instance.memory);
-    let active = &instance.graphics_engine_active;
-    families.fixed(&dcgm::PROF_GR_ENGINE_ACTIVE, &labels, active);
-    labels.insert("mig_uuid", instance.uuid.clone());
-    if let Some(start) = instance.start.value() {
-        labels.insert("start", start.to_string());
+    for (metric, reading) in [
+        (
+            &dcgm::PROF_GR_ENGINE_ACTIVE,
+            &instance.graphics_engine_active,
+        ),
+        (&dcgm::PROF_PIPE_TENSOR_ACTIVE, &instance.tensor_active),
+        (&dcgm::PROF_DRAM_ACTIVE, &instance.dram_active),
+    ] {
+        families.fixed(metric, &labels, reading);
     }
-    families.add(&mig::INSTANCE_INFO, &labels, Value::Whole(1));
+    board::instance(families, &mut labels, instance);
 }
 
 fn one_server(families: &mut Families, server: &Server) {

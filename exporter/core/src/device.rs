@@ -1,6 +1,16 @@
 //! One GPU and its MIG instances as a source read them. Units are the driver's, converted once to
 //! those named here; never a guess in place of a reading.
 
+pub mod health;
+
+pub mod mig;
+
+pub mod process;
+
+pub use health::{Health, Xids};
+pub use mig::{ComputeInstance, Instance, Layout, Partitioning, Placed, Profile, Span};
+pub use process::{Process, ProcessUtilization, Use};
+
 use crate::reading::Reading;
 
 /// What names a GPU in labels.
@@ -44,6 +54,18 @@ pub struct Readings {
     pub temperature: Reading<u64>,
     /// Power draw, watts.
     pub power: Reading<f64>,
+    /// Power limit that was set, watts.
+    pub power_limit: Reading<f64>,
+    /// Power limit in force, watts: the lowest of all limits.
+    pub enforced_power_limit: Reading<f64>,
+    /// Highest clock of the multiprocessors, MHz.
+    pub sm_clock_limit: Reading<u64>,
+    /// Highest clock of the memory, MHz.
+    pub memory_clock_limit: Reading<u64>,
+    /// Generation of the `PCIe` link now.
+    pub pcie_generation: Reading<u64>,
+    /// Lanes of the `PCIe` link now.
+    pub pcie_width: Reading<u64>,
     /// Energy since the driver was loaded, millijoules.
     pub energy: Reading<u64>,
     /// `PCIe` retries since boot.
@@ -76,10 +98,22 @@ pub struct Readings {
     pub tensor_active: Reading<f64>,
     /// Share of cycles the memory interface was active, 0 to 1.
     pub dram_active: Reading<f64>,
+    /// Share of multiprocessors' cycles with at least one warp, 0 to 1.
+    pub sm_active: Reading<f64>,
+    /// Resident warps as a share of the most that fit, 0 to 1.
+    pub sm_occupancy: Reading<f64>,
+    /// Share of cycles the 64-bit pipe was active, 0 to 1.
+    pub fp64_active: Reading<f64>,
+    /// Share of cycles the 32-bit pipe was active, 0 to 1.
+    pub fp32_active: Reading<f64>,
+    /// Share of cycles the 16-bit pipe was active, 0 to 1.
+    pub fp16_active: Reading<f64>,
     /// Bytes per second sent over `PCIe`.
     pub pcie_sent: Reading<f64>,
     /// Bytes per second received over `PCIe`.
     pub pcie_received: Reading<f64>,
+    /// Errors and states.
+    pub health: Health,
 }
 
 impl Readings {
@@ -102,9 +136,20 @@ impl Readings {
             &self.remapped_uncorrectable,
             &self.remapped_correctable,
             &self.remap_failure,
+            &self.sm_clock_limit,
+            &self.memory_clock_limit,
+            &self.pcie_generation,
+            &self.pcie_width,
         ];
         let real = [
             &self.power,
+            &self.power_limit,
+            &self.enforced_power_limit,
+            &self.sm_active,
+            &self.sm_occupancy,
+            &self.fp64_active,
+            &self.fp32_active,
+            &self.fp16_active,
             &self.graphics_engine_active,
             &self.tensor_active,
             &self.dram_active,
@@ -114,37 +159,15 @@ impl Readings {
         (whole.into_iter().filter_map(Reading::failure))
             .chain(real.into_iter().filter_map(Reading::failure))
             .chain(self.memory.failure())
+            .chain(
+                self.health
+                    .numbers()
+                    .into_iter()
+                    .filter_map(Reading::failure),
+            )
+            .chain(self.health.nvlinks.failure())
             .collect()
     }
-}
-
-/// One MIG GPU instance.
-#[derive(Clone, Debug, PartialEq, Default)]
-pub struct Instance {
-    /// `MIG-…`, what the device plugin hands to pods.
-    pub uuid: String,
-    /// GPU instance id, unique on its GPU.
-    pub id: u32,
-    /// Profile name, such as `1g.10gb+me`.
-    pub profile: Reading<String>,
-    /// First memory slice; needs privileges.
-    pub start: Reading<u32>,
-    /// Its share of the framebuffer.
-    pub memory: Reading<Memory>,
-    /// Share of time its graphics engine was active, 0 to 1 of the instance.
-    pub graphics_engine_active: Reading<f64>,
-}
-
-/// Whether a GPU is partitioned.
-#[derive(Clone, Debug, PartialEq, Default)]
-pub enum Partitioning {
-    /// MIG is off, or the board has none.
-    #[default]
-    Whole,
-    /// MIG is on; there may be no instance yet.
-    Mig(Vec<Instance>),
-    /// The driver did not say, or not completely: why.
-    Unknown(String),
 }
 
 /// One GPU as last gathered.
@@ -158,4 +181,10 @@ pub struct Gpu {
     pub readings: Readings,
     /// Its MIG instances.
     pub partitioning: Partitioning,
+    /// What it can be cut into and where its instances lie; "unsupported" unless it is partitioned.
+    pub layout: Reading<Layout>,
+    /// Its Xid errors; they are kept while it is lost. "Unsupported" where they cannot be watched.
+    pub xids: Reading<Xids>,
+    /// Processes on it.
+    pub processes: Reading<Vec<Process>>,
 }

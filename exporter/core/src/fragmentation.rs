@@ -1,4 +1,7 @@
-//! Memory that owners hold and do not use. Absent when what they hold is unknown.
+//! Memory that owners hold and do not use, and MIG slices that position makes useless. Absent when what is held or
+//! where it lies is unknown.
+
+pub mod placement;
 
 use crate::device::{Gpu, Partitioning};
 

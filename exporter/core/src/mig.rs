@@ -3,6 +3,8 @@
 
 pub mod profile;
 
+pub mod boards;
+
 pub mod placement;
 
 pub mod geometry;

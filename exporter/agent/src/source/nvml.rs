@@ -190,6 +190,7 @@ impl Board {
             lost: None,
             readings,
             partitioning,
+            ..Gpu::default()
         })
     }
 
@@ -305,7 +306,7 @@ fn partitioning(device: &Device<'_>) -> Answer<Partitioning> {
                     profile: reading(instance.profile)?,
                     start: reading(instance.placement)?.map(|place| place.start),
                     memory: reading(instance.memory)?.map(memory),
-                    graphics_engine_active: Reading::Unsupported,
+                    ..Instance::default()
                 };
                 instances.entry(described.id).or_insert(described);
             }

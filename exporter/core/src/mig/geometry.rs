@@ -125,7 +125,7 @@ fn check(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mig::profile::{A30, H100_80};
+    use crate::mig::boards::{A30, H100_80};
 
     fn layout(board: &'static Board, text: &str) -> Result<Vec<u32>, String> {
         let wanted: Vec<Placement> = text.split(' ').map(|p| p.parse().unwrap()).collect();

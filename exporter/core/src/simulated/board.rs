@@ -3,7 +3,7 @@
 //! 41 °C; 629 W, 59 °C under load) and L40S follow recordings of real boards
 //! (`utkuozdemir/nvidia_gpu_exporter`, `internal/captures`).
 
-use crate::mig::profile::{self, Board as Mig};
+use crate::mig::{boards, profile::Board as Mig};
 
 /// One kind of board.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,7 +43,7 @@ const A100: Board = Board {
     memory_temperature: true,
     nvlink: 600_000,
     profiling: false,
-    mig: Some(&profile::A100_80),
+    mig: Some(&boards::A100_80),
 };
 
 const H100: Board = Board {
@@ -57,7 +57,7 @@ const H100: Board = Board {
     memory_temperature: true,
     nvlink: 900_000,
     profiling: true,
-    mig: Some(&profile::H100_80),
+    mig: Some(&boards::H100_80),
 };
 
 const L40S: Board = Board {
@@ -82,7 +82,7 @@ pub static BOARDS: &[Board] = &[
         model: "NVIDIA H200",
         memory_mib: 143_771,
         memory_clock: 3201,
-        mig: Some(&profile::H200_141),
+        mig: Some(&boards::H200_141),
         ..H100
     },
     Board {
@@ -93,7 +93,7 @@ pub static BOARDS: &[Board] = &[
         sm_clock: (120, 1965),
         memory_clock: 3996,
         nvlink: 1_800_000,
-        mig: Some(&profile::B200_180),
+        mig: Some(&boards::B200_180),
         ..H100
     },
     A100,
@@ -102,7 +102,7 @@ pub static BOARDS: &[Board] = &[
         model: "NVIDIA A100-SXM4-40GB",
         memory_mib: 40_960,
         memory_clock: 1215,
-        mig: Some(&profile::A100_40),
+        mig: Some(&boards::A100_40),
         ..A100
     },
     Board {
@@ -113,7 +113,7 @@ pub static BOARDS: &[Board] = &[
         sm_clock: (210, 1440),
         memory_clock: 1215,
         nvlink: 200_000,
-        mig: Some(&profile::A30),
+        mig: Some(&boards::A30),
         ..A100
     },
     L40S,

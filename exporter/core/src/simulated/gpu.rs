@@ -3,7 +3,10 @@
 
 use super::{board::Board, noise};
 use crate::{
-    device::{Gpu, Identity, Instance, Memory, Partitioning, Readings},
+    device::{
+        ComputeInstance, Gpu, Health, Identity, Instance, Layout, Memory, Partitioning, Placed,
+        Readings, Span, Xids, health::Links,
+    },
     mig::{geometry::Geometry, profile::Profile},
     reading::Reading,
 };
@@ -87,7 +90,29 @@ impl SimulatedGpu {
                 Some(_) => Partitioning::Mig(instances),
                 None => Partitioning::Whole,
             },
+            layout: self.layout(),
+            xids: Reading::Value(Xids::watching()),
+            processes: Reading::Unsupported,
         }
+    }
+
+    fn layout(&self) -> Reading<Layout> {
+        let Some(geometry) = &self.geometry else {
+            return Reading::Unsupported;
+        };
+        let board = geometry.board();
+        let placed = |(profile, start): &(&'static Profile, u32)| Placed {
+            id: board.instance_id(profile, *start),
+            profile: profile.id,
+            span: Span {
+                start: *start,
+                size: profile.size,
+            },
+        };
+        Reading::Value(Layout {
+            profiles: board.profiles.iter().map(Profile::listed).collect(),
+            instances: geometry.instances().iter().map(placed).collect(),
+        })
     }
 
     fn identity(&self) -> Identity {
@@ -122,6 +147,10 @@ impl SimulatedGpu {
             memory_temperature: known(board.memory_temperature, rounded(self.temperature + 5.0)),
             temperature: Reading::Value(rounded(self.temperature)),
             power: Reading::Value(self.power),
+            power_limit: Reading::Value(board.power.1),
+            enforced_power_limit: Reading::Value(board.power.1),
+            sm_clock_limit: Reading::Value(board.sm_clock.1),
+            memory_clock_limit: Reading::Value(board.memory_clock),
             energy: Reading::Value(rounded(self.energy)),
             pcie_replays: zero(),
             utilization: only(percent(busy)),
@@ -143,6 +172,27 @@ impl SimulatedGpu {
             dram_active: known(board.profiling, busy * 0.6),
             pcie_sent: known(board.profiling, busy * 2.0e9),
             pcie_received: known(board.profiling, busy * 3.0e9),
+            sm_active: known(board.profiling, busy * 0.9),
+            sm_occupancy: known(board.profiling, busy * 0.4),
+            health: self.health(),
+            ..Readings::default()
+        }
+    }
+
+    fn health(&self) -> Health {
+        let zero = || Reading::Value(0);
+        Health {
+            ecc_corrected_volatile: zero(),
+            ecc_uncorrected_volatile: zero(),
+            ecc_corrected_aggregate: zero(),
+            ecc_uncorrected_aggregate: zero(),
+            remap_pending: zero(),
+            nvlinks: match self.board.nvlink {
+                0 => Reading::Unsupported,
+                _ => Reading::Value(Links { up: 18, down: 0 }),
+            },
+            clock_events: Reading::Value(u64::from(self.utilization == 0.0)),
+            ..Health::default()
         }
     }
 
@@ -198,15 +248,15 @@ impl SimulatedGpu {
             let word = |stream: u64, bits| {
                 noise_bits(self.seed, self.index, stream + 8 * u64::from(id + 1), bits)
             };
+            let uuid = format!(
+                "MIG-{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+                word(1, 32),
+                word(2, 16),
+                word(3, 16),
+                word(4, 16),
+                word(5, 48)
+            );
             Instance {
-                uuid: format!(
-                    "MIG-{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
-                    word(1, 32),
-                    word(2, 16),
-                    word(3, 16),
-                    word(4, 16),
-                    word(5, 48)
-                ),
                 id,
                 profile: Reading::Value(profile.name.into()),
                 start: Reading::Value(*start),
@@ -216,7 +266,22 @@ impl SimulatedGpu {
                     free: total - used,
                     reserved: Some(0),
                 }),
+                size: Reading::Value(profile.size),
+                multiprocessors: profile
+                    .multiprocessors
+                    .map_or(Reading::Unsupported, Reading::Value),
                 graphics_engine_active: known(self.board.profiling, self.utilization),
+                tensor_active: known(self.board.profiling, self.utilization * 0.55),
+                dram_active: known(self.board.profiling, self.utilization * 0.6),
+                compute: vec![ComputeInstance {
+                    uuid: uuid.clone(),
+                    id: 0,
+                    profile: Reading::Value(profile.name.into()),
+                    multiprocessors: profile
+                        .multiprocessors
+                        .map_or(Reading::Unsupported, Reading::Value),
+                }],
+                uuid,
             }
         };
         geometry.instances().iter().map(one).collect()
