@@ -1,16 +1,20 @@
 //! The configuration file, checked once. An unknown key is an error: a misspelt one would otherwise be
 //! silently ignored.
 
-use std::{
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use exporter_core::{queue::Target, simulated::fleet::Spec};
 use serde::Deserialize;
 
 use crate::args::Args;
+
+pub(crate) use url::SecretUrl;
+
+mod file;
+
+mod url;
+
+mod yaml;
 
 /// What the exporter was told, complete.
 #[derive(Debug)]
@@ -34,7 +38,9 @@ pub(crate) struct Config {
 /// One inference server.
 #[derive(Clone, Debug)]
 pub(crate) struct Server {
-    /// Where, and what is known.
+    /// Where to ask, secrets and all.
+    pub(crate) url: SecretUrl,
+    /// Where without secrets, and what is known.
     pub(crate) target: Target,
     /// Time after which an answer is given up.
     pub(crate) deadline: Duration,
@@ -43,13 +49,13 @@ pub(crate) struct Server {
 /// Why a file is refused.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConfigError {
-    /// Not there, or not readable.
-    #[error("{path}: cannot be read: {source}")]
+    /// Not a file to read.
+    #[error("{path}")]
     Unreadable {
         /// The file.
         path: String,
         /// Why.
-        source: std::io::Error,
+        source: file::FileError,
     },
     /// Not YAML, a wrong type or an unknown key.
     #[error("{path}: {message}")]
@@ -98,11 +104,42 @@ struct FileServer {
     deadline_seconds: Option<f64>,
 }
 
+/// What belongs at each key, for messages.
+const RIGHTS: &yaml::Rights = &[
+    ("", "keys and values such as address: 0.0.0.0:9400"),
+    ("address", "an address and port such as 0.0.0.0:9400"),
+    ("intervalSeconds", "a number of seconds such as 30"),
+    ("hostname", "the node's name such as node-1"),
+    ("simulated", "GPUs such as 8xH100-SXM5-80GB,2xL40S"),
+    ("nvmlLibrary", "a file such as /usr/lib/libnvidia-ml.so.1"),
+    ("seed", "a whole number such as 7"),
+    (
+        "servers",
+        "a list such as [{kind: vllm, url: \"http://10.0.0.5:8000/metrics\"}]",
+    ),
+    (
+        "servers[]",
+        "a map such as {kind: vllm, url: \"http://10.0.0.5:8000/metrics\"}",
+    ),
+    ("kind", "a kind of server such as vllm"),
+    ("url", "a URL such as http://10.0.0.5:8000/metrics"),
+    ("namespace", "a namespace such as serving"),
+    ("pod", "a pod's name such as chat-0"),
+    ("batchLimit", "a whole number such as 256"),
+    ("deadlineSeconds", "a number of seconds such as 3"),
+];
+
 /// Reads the file that `args` names and lays the flags over it. `hostname` is the node's own.
 pub(crate) fn load(args: &Args, hostname: String) -> Result<Config, ConfigError> {
     let (path, text) = match &args.config {
         None => (String::new(), String::new()),
-        Some(path) => (path.display().to_string(), read(path)?),
+        Some(path) => {
+            let name = path.display().to_string();
+            match file::read(path) {
+                Ok(text) => (name, text),
+                Err(source) => return Err(ConfigError::Unreadable { path: name, source }),
+            }
+        }
     };
     let mut config = parse(&path, &text, hostname)?;
     if let Some(address) = args.address {
@@ -117,20 +154,13 @@ pub(crate) fn load(args: &Args, hostname: String) -> Result<Config, ConfigError>
     Ok(config)
 }
 
-fn read(path: &Path) -> Result<String, ConfigError> {
-    std::fs::read_to_string(path).map_err(|source| ConfigError::Unreadable {
-        path: path.display().to_string(),
-        source,
-    })
-}
-
 fn parse(path: &str, text: &str, hostname: String) -> Result<Config, ConfigError> {
     let file: File = if text.trim().is_empty() {
         File::default()
     } else {
-        serde_yaml::from_str(text).map_err(|error| ConfigError::Form {
+        yaml::parse(text, RIGHTS).map_err(|message| ConfigError::Form {
             path: path.into(),
-            message: one_line(&error.to_string()),
+            message,
         })?
     };
     let wrong = |key: &str, message: String| ConfigError::Value {
@@ -188,15 +218,10 @@ fn server(file: FileServer) -> Result<Server, (&'static str, String)> {
         );
         return Err(("kind", message));
     }
-    let url = reqwest::Url::parse(&file.url).ok();
-    let sound = url.is_some_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
-    if !sound {
-        let message = format!(
-            "{:?} is not a URL such as http://10.0.0.5:8000/metrics",
-            file.url
-        );
-        return Err(("url", message));
-    }
+    let (url, shown) = url::read(&file.url).map_err(|shown| {
+        let message = format!("{shown:?} is not a URL such as http://10.0.0.5:8000/metrics");
+        ("url", message)
+    })?;
     if file.batch_limit == Some(0) {
         let message = "0 sequences can never run; write the server's --max-num-seqs, such as 256";
         return Err(("batchLimit", message.into()));
@@ -204,8 +229,9 @@ fn server(file: FileServer) -> Result<Server, (&'static str, String)> {
     let deadline = seconds(file.deadline_seconds.unwrap_or(3.0), 0.1, 60.0)
         .map_err(|message| ("deadlineSeconds", message))?;
     Ok(Server {
+        url,
         target: Target {
-            url: file.url,
+            url: shown,
             namespace: file.namespace,
             pod: file.pod,
             batch_limit: file.batch_limit,
@@ -220,10 +246,4 @@ fn seconds(value: f64, least: f64, most: f64) -> Result<Duration, String> {
     } else {
         Err(format!("{value} is not between {least} and {most} seconds"))
     }
-}
-
-/// The first line of a message; the rest is a picture of the file.
-fn one_line(message: &str) -> String {
-    let line = message.lines().next().unwrap_or("not readable").trim();
-    line.strip_prefix("error: ").unwrap_or(line).to_string()
 }

@@ -247,7 +247,7 @@ fn watch(
         while !publish.is_closed() {
             ticks.tick().await;
             let started = Instant::now();
-            let answer = inference::ask(&client, &server.target, server.deadline).await;
+            let answer = inference::ask(&client, &server).await;
             let up = answer
                 .as_ref()
                 .map_or_else(InferenceError::reached, |_| true);

@@ -1,6 +1,6 @@
 //! The HTTP server. Answers from what is published and never waits for a source.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
 
 use exporter_core::{
     collect::collect,
@@ -15,21 +15,34 @@ use hyper::{
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
-    net::{TcpListener, TcpStream},
-    sync::{Semaphore, watch},
+    net::{TcpListener, TcpSocket, TcpStream},
+    sync::watch,
     task::JoinSet,
 };
 
 use crate::gather::Published;
 
+use room::{Guest, Room};
+use watched::Watched;
+
 mod encoding;
 
 mod landing;
 
-/// Connections served at once; further ones wait in the listener's queue.
+mod room;
+
+mod watched;
+
+/// Connections served at once; a further one takes the place of the one that is quiet for the longest.
 const MOST_CONNECTIONS: usize = 128;
 /// Time for a client to send a request's head, and for an idle connection.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time for a client to take an answer, as in dcgm-exporter.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+/// Bytes that the kernel keeps for a client that does not read; more is not needed to fill a network.
+const SEND_BUFFER: u32 = 256 << 10;
+/// Connections that may wait to be accepted.
+const BACKLOG: u32 = 1024;
 /// Time for open answers to end when the process is told to.
 const GRACE: Duration = Duration::from_secs(3);
 
@@ -38,6 +51,20 @@ pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 type Answer = Response<Full<Bytes>>;
 
+/// A listener on `address` whose clients cannot make the kernel hold much for them.
+pub(crate) fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() {
+        TcpSocket::new_v4()?
+    } else {
+        TcpSocket::new_v6()?
+    };
+    // As the standard library does: a restart need not wait until old connections are forgotten.
+    socket.set_reuseaddr(true)?;
+    socket.set_send_buffer_size(SEND_BUFFER)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
 /// Serves until `stop` ends, then lets open answers end.
 pub(crate) async fn serve(
     listener: TcpListener,
@@ -45,35 +72,31 @@ pub(crate) async fn serve(
     stop: impl Future<Output = ()>,
 ) {
     let published = Arc::new(published);
-    let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let room = Room::new(MOST_CONNECTIONS);
     let (end, ending) = watch::channel(());
     let mut connections = JoinSet::new();
     tokio::pin!(stop);
     loop {
         while connections.try_join_next().is_some() {}
         let next = async {
-            // Never closed, so a permit always comes.
-            let permit = Arc::clone(&room).acquire_owned().await;
-            (permit, listener.accept().await)
-        };
-        let (permit, accepted) = tokio::select! {
-            () = &mut stop => break,
-            next = next => next,
-        };
-        let stream = match accepted {
-            Ok((stream, _)) => stream,
-            Err(error) => {
-                // Out of file descriptors, mostly: give connections time to end.
-                tracing::warn!(%error, "cannot accept");
-                tokio::time::sleep(Duration::from_millis(100)).await;
-                continue;
+            match listener.accept().await {
+                Ok((stream, _)) => Some((stream, room.enter().await)),
+                Err(error) => {
+                    // Out of file descriptors, mostly: give connections time to end.
+                    tracing::warn!(%error, "cannot accept");
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                    None
+                }
             }
         };
-        let (published, ending) = (Arc::clone(&published), ending.clone());
-        connections.spawn(async move {
-            connection(stream, published, ending).await;
-            drop(permit);
-        });
+        let accepted = tokio::select! {
+            () = &mut stop => break,
+            accepted = next => accepted,
+        };
+        if let Some((stream, guest)) = accepted {
+            let (published, ending) = (Arc::clone(&published), ending.clone());
+            connections.spawn(connection(stream, guest, published, ending));
+        }
     }
     drop(end);
     let all = async { while connections.join_next().await.is_some() {} };
@@ -82,7 +105,12 @@ pub(crate) async fn serve(
     }
 }
 
-async fn connection(stream: TcpStream, published: Arc<Published>, mut end: watch::Receiver<()>) {
+async fn connection(
+    stream: TcpStream,
+    guest: Guest,
+    published: Arc<Published>,
+    mut end: watch::Receiver<()>,
+) {
     let service = service_fn(move |request: Request<Incoming>| {
         let answer = answer(&request, &published);
         async move { Ok::<Answer, Infallible>(answer) }
@@ -92,11 +120,14 @@ async fn connection(stream: TcpStream, published: Arc<Published>, mut end: watch
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
         .max_buf_size(64 << 10);
+    let leave = guest.leave();
+    let stream = Watched::new(stream, guest, ANSWER_TIMEOUT);
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     // Broken or malformed connections concern their client alone.
     let outcome = tokio::select! {
         outcome = connection.as_mut() => outcome,
+        () = leave => return,
         _ = end.changed() => {
             connection.as_mut().graceful_shutdown();
             connection.await

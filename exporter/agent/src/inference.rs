@@ -1,11 +1,11 @@
 //! Asks one inference server for its metrics, within its deadline and a size limit.
 
-use std::time::Duration;
-
 use exporter_core::{
     exposition::{self, ParseError},
-    queue::{Server, Target, vllm},
+    queue::{Server, vllm},
 };
+
+use crate::config;
 
 /// Bytes that an answer may have; vLLM's is some hundred kilobytes.
 const LARGEST: usize = 16 << 20;
@@ -51,16 +51,16 @@ pub(crate) fn client() -> Result<reqwest::Client, reqwest::Error> {
         .build()
 }
 
-/// The models that `target` serves now.
+/// The models that `server` serves now.
 pub(crate) async fn ask(
     client: &reqwest::Client,
-    target: &Target,
-    deadline: Duration,
+    server: &config::Server,
 ) -> Result<Vec<Server>, InferenceError> {
-    let answer = tokio::time::timeout(deadline, fetch(client, &target.url)).await;
-    let late = || format!("nothing within {} s", deadline.as_secs_f64());
+    let answer = fetch(client, server.url.reveal());
+    let answer = tokio::time::timeout(server.deadline, answer).await;
+    let late = || format!("nothing within {} s", server.deadline.as_secs_f64());
     let text = answer.map_err(|_| InferenceError::Unreachable(late()))??;
-    Ok(vllm::servers(target, &exposition::parse(&text)?)?)
+    Ok(vllm::servers(&server.target, &exposition::parse(&text)?)?)
 }
 
 async fn fetch(client: &reqwest::Client, url: &str) -> Result<String, InferenceError> {

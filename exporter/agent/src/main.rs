@@ -1,7 +1,7 @@
 //! `foresail-exporter`: reads the GPUs and inference servers of a node and serves them to Prometheus.
 //! Ends with 0 when told to end, 1 when its input is at fault, 2 on wrong usage.
 
-use std::process::ExitCode;
+use std::{io::Write, process::ExitCode};
 
 use clap::Parser;
 
@@ -27,7 +27,8 @@ fn main() -> ExitCode {
     match run::run(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("foresail-exporter: {error:#}");
+            // Not eprintln!, which panics when nobody reads; there is nobody left to tell.
+            let _ = writeln!(std::io::stderr(), "foresail-exporter: {error:#}");
             ExitCode::FAILURE
         }
     }

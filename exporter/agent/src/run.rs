@@ -1,20 +1,24 @@
 //! What the program does: gather and serve until told to end, or print one exposition.
 
-use std::{io::Write, time::Duration};
-
-use anyhow::Context;
-use exporter_core::{collect::collect, exposition::text::render};
-use tokio::{
-    net::TcpListener,
-    signal::unix::{SignalKind, signal},
+use std::{
+    io::{ErrorKind, Write},
+    path::PathBuf,
+    time::Duration,
 };
+
+use anyhow::{Context, bail};
+use exporter_core::{collect::collect, exposition::text::render};
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
     args::Args,
     config::{self, Config},
     gather::{self, Owner, Published},
     http, inference,
-    source::{nvml::Nvml, simulated::Simulated},
+    source::{
+        nvml::{self, Nvml},
+        simulated::Simulated,
+    },
 };
 
 /// Longest time that one exposition waits for its sources: a driver call may never return.
@@ -62,6 +66,9 @@ fn start(config: &Config) -> anyhow::Result<(Published, Owner)> {
 }
 
 async fn once(config: &Config) -> anyhow::Result<()> {
+    if let (None, Some(library)) = (&config.simulated, &config.nvml_library) {
+        usable(library.clone()).await?;
+    }
     let (mut published, owner) = start(config)?;
     if tokio::time::timeout(ONCE, published.complete())
         .await
@@ -73,17 +80,31 @@ async fn once(config: &Config) -> anyhow::Result<()> {
         );
     }
     let text = render(&collect(&published.snapshot(), http::VERSION));
-    std::io::stdout()
-        .write_all(text.as_bytes())
-        .context("cannot write to standard output")?;
     owner.stop(PATIENCE);
-    Ok(())
+    match std::io::stdout().write_all(text.as_bytes()) {
+        // Whoever reads has enough, as `head` does.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        outcome => outcome.context("cannot write to standard output"),
+    }
+}
+
+/// Fails when a library that was named cannot be used. Opened apart from the gather, which would try again.
+async fn usable(library: PathBuf) -> anyhow::Result<()> {
+    let name = library.display().to_string();
+    let open = tokio::task::spawn_blocking(move || nvml::usable(&library));
+    let wrong = match tokio::time::timeout(ONCE, open).await {
+        Ok(Ok(Ok(()))) => return Ok(()),
+        Ok(Ok(Err(wrong))) => wrong,
+        Ok(Err(_)) | Err(_) => "it does not answer".into(),
+    };
+    bail!(
+        "{name}: cannot be used as NVIDIA's management library: {wrong}; name libnvidia-ml.so.1 of the driver that runs"
+    )
 }
 
 async fn serve(config: &Config) -> anyhow::Result<()> {
     let address = config.address;
-    let listener = TcpListener::bind(address)
-        .await
+    let listener = http::listen(address)
         .with_context(|| format!("cannot serve on {address}; choose a free one with --address"))?;
     let mut terminate = signal(SignalKind::terminate()).context("cannot watch for SIGTERM")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot watch for SIGINT")?;

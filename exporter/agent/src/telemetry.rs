@@ -10,5 +10,7 @@ pub(crate) fn start() {
     let _ = logs
         .with_writer(std::io::stderr)
         .with_ansi(false)
+        // Would report an unwritable stderr to stderr, and panic.
+        .log_internal_errors(false)
         .try_init();
 }

@@ -5,7 +5,7 @@
 mod engines;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -126,6 +126,12 @@ impl Source for Nvml {
             SourceError::Unreachable(line(&error))
         })
     }
+}
+
+/// Why the library in this file cannot be used now, in one line. Opens and closes it.
+pub(crate) fn usable(path: &Path) -> Result<(), String> {
+    let count = Library::open(Some(path)).and_then(|library| library.device_count());
+    count.map(drop).map_err(|error| line(&error))
 }
 
 /// An error and its cause in one line; the wrapper's errors repeat the causes below them.

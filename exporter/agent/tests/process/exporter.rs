@@ -14,7 +14,7 @@ use exporter_core::exposition::{Sample, parse};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-fn command() -> Command {
+pub(crate) fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_foresail-exporter"));
     command.env("NODE_NAME", "node-1").env_remove("RUST_LOG");
     command

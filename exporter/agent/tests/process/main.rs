@@ -3,6 +3,12 @@
 #[cfg(test)]
 mod exporter;
 
+#[cfg(test)]
+mod hostile;
+
+#[cfg(test)]
+mod inputs;
+
 use std::{
     fs,
     io::Read,
@@ -14,7 +20,7 @@ use std::{
 
 use exporter_core::exposition::parse;
 
-use exporter::{Exporter, fake_server, output, testdata, text, value};
+use exporter::{Exporter, fake_server, output, text, value};
 
 #[test]
 fn once_prints_one_exposition() {
@@ -71,60 +77,6 @@ fn wrong_usage_is_status_2() {
         let error = text(&output.stderr);
         assert!(error.contains(said), "{args:?}: {error}");
     }
-}
-
-#[test]
-fn good_files_are_taken() {
-    for file in testdata(".good.yaml") {
-        let path = file.to_str().unwrap();
-        let output = output(&["--once", "--simulated", "1xL4", "--config", path]);
-        assert_eq!(
-            output.status.code(),
-            Some(0),
-            "{path}: {}",
-            text(&output.stderr)
-        );
-        let samples = parse(&text(&output.stdout)).unwrap();
-        let gpus = samples
-            .iter()
-            .filter(|sample| sample.name == "foresail_gpu_up")
-            .count();
-        assert_eq!(gpus, 1, "{path}: the flag wins over the file");
-    }
-}
-
-#[test]
-fn bad_files_are_one_clear_line_and_status_1() {
-    for file in testdata(".bad.yaml") {
-        let path = file.to_str().unwrap();
-        let content = fs::read_to_string(&file).unwrap();
-        let expected = content
-            .lines()
-            .next()
-            .unwrap()
-            .strip_prefix("# expect: ")
-            .unwrap();
-        let output = output(&["--once", "--config", path]);
-        let error = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{path}: {error}");
-        assert_eq!(error.lines().count(), 1, "{path}: {error}");
-        assert!(
-            error.contains(expected) && error.contains(path),
-            "{path}: {error}"
-        );
-        assert!(output.stdout.is_empty(), "{path}");
-    }
-}
-
-#[test]
-fn a_file_that_is_not_there_is_named() {
-    let output = output(&["--once", "--config", "/nonexistent.yaml"]);
-    let error = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(
-        error.starts_with("foresail-exporter: /nonexistent.yaml: cannot be read: No such file"),
-        "{error}"
-    );
 }
 
 #[test]
@@ -289,33 +241,6 @@ fn many_scrapes_at_once_all_get_all() {
             .all(|count| *count == counts[0] && *count > 100),
         "{counts:?}"
     );
-}
-
-#[test]
-fn malformed_requests_hurt_nobody_else() {
-    let exporter = Exporter::start(&["--simulated", "1xL4"]);
-    exporter.ready();
-    let long = format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(200_000));
-    for request in [
-        "\r\n\r\n\0\0\0",
-        "GET\r\n\r\n",
-        "GET / HTTP/9.9\r\n\r\n",
-        &long,
-    ] {
-        let (head, _) = exporter.raw(request);
-        assert!(!head.starts_with("HTTP/1.1 200"), "{head}");
-    }
-    assert!(!exporter.metrics().is_empty());
-}
-
-#[test]
-fn clients_that_say_nothing_are_closed() {
-    let exporter = Exporter::start(&["--simulated", "1xL4"]);
-    exporter.ready();
-    // More than are served at once: an answer comes only when silent ones are closed.
-    let open = exporter.silent(150);
-    assert!(!exporter.metrics().is_empty());
-    drop(open);
 }
 
 #[test]

@@ -157,6 +157,9 @@ fn placements(layout: &str) -> Result<Vec<Placement>, PlacementError> {
     let mut placements = Vec::new();
     let mut open = String::new();
     for part in layout.split('+') {
+        if part.is_empty() {
+            return Err(PlacementError::Form(open));
+        }
         if !open.is_empty() {
             open.push('+');
         }
@@ -230,6 +233,14 @@ mod tests {
             (
                 "1xA30:mig=1g.6gb@0+2g.12gb",
                 "\"1xA30:mig=1g.6gb@0+2g.12gb\": placement \"2g.12gb\" is not of the form PROFILE@START, such as 3g.40gb@4",
+            ),
+            (
+                "1xA30:mig=1g.6gb@0+",
+                "\"1xA30:mig=1g.6gb@0+\": placement \"\" is not of the form PROFILE@START, such as 3g.40gb@4",
+            ),
+            (
+                "1xA30:mig=+1g.6gb@0",
+                "\"1xA30:mig=+1g.6gb@0\": placement \"\" is not of the form PROFILE@START, such as 3g.40gb@4",
             ),
             (
                 "1xA30:mig=2g.12gb@0+1g.6gb@1",
