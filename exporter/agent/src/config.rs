@@ -3,7 +3,10 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use exporter_core::{queue::Target, simulated::fleet::Spec};
+use exporter_core::{
+    queue::{Target, dialect},
+    simulated::fleet::Spec,
+};
 use serde::Deserialize;
 
 use crate::args::Args;
@@ -211,10 +214,12 @@ fn repeated(servers: &[Server]) -> Option<(usize, &Server)> {
 }
 
 fn server(file: FileServer) -> Result<Server, (&'static str, String)> {
-    if file.kind != "vllm" {
+    let known = dialect::named(&file.kind);
+    if known.is_none() && file.kind != "auto" {
         let message = format!(
-            "{:?} is not a kind of server that is known; write vllm",
-            file.kind
+            "{:?} is not a kind of server that is known; write auto or one of {}",
+            file.kind,
+            dialect::names()
         );
         return Err(("kind", message));
     }
@@ -232,9 +237,11 @@ fn server(file: FileServer) -> Result<Server, (&'static str, String)> {
         url,
         target: Target {
             url: shown,
+            server: known,
             namespace: file.namespace,
             pod: file.pod,
             batch_limit: file.batch_limit,
+            argument_limit: None,
         },
         deadline,
     })

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 use crate::{
     config,
-    inference::{self, InferenceError},
+    inference::{Asker, InferenceError},
     source::{Gathered, Source},
 };
 
@@ -239,20 +239,21 @@ fn watch(
     client: reqwest::Client,
     interval: Duration,
 ) -> watch::Receiver<Part<Models>> {
-    let target = Some(server.target.url.clone());
-    let (publish, models) = watch::channel(Part::new("vllm", target));
+    let name = server.target.server.map_or("auto", |server| server.name);
+    let (publish, models) = watch::channel(Part::new(name, Some(server.target.url.clone())));
     tokio::spawn(async move {
+        let mut asker = Asker::new(client, server);
         let mut ticks = tokio::time::interval(interval);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         while !publish.is_closed() {
             ticks.tick().await;
             let started = Instant::now();
-            let answer = inference::ask(&client, &server).await;
+            let answer = asker.ask(unix_now()).await;
             let up = answer
                 .as_ref()
                 .map_or_else(InferenceError::reached, |_| true);
             publish.send_modify(|part| match answer {
-                Ok(models) => part.take(started, up, Some(models), None),
+                Ok(answer) => part.take(started, up, Some(answer.servers), answer.incomplete),
                 Err(error) => part.take(started, up, None, Some(error.to_string())),
             });
         }

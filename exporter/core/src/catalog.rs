@@ -20,6 +20,8 @@ pub enum Kind {
     Counter,
     /// Goes both ways.
     Gauge,
+    /// Counts by upper bound, with their sum.
+    Histogram,
 }
 
 impl Kind {
@@ -28,6 +30,7 @@ impl Kind {
         match self {
             Self::Counter => "counter",
             Self::Gauge => "gauge",
+            Self::Histogram => "histogram",
         }
     }
 }

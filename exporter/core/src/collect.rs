@@ -3,22 +3,25 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    catalog::{Metric, dcgm, device, health, queue},
+    catalog::{Metric, dcgm, device, health},
     device::{Gpu, Instance, Memory, Partitioning, Readings},
     exposition::text::Value,
     fragmentation,
-    queue::Server,
     reading::Reading,
     snapshot::{Snapshot, SourceStatus},
 };
 
 mod board;
 
+mod servers;
+
 mod xid;
 
 /// One series: labels in the catalogue's order, and a value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
+    /// What follows the metric's name: a part of a histogram, else nothing.
+    pub suffix: &'static str,
     /// Name and value of each label.
     pub labels: Vec<(&'static str, String)>,
     /// The number.
@@ -43,13 +46,28 @@ struct Families(BTreeMap<&'static str, Family>);
 impl Families {
     /// Adds a series; labels that the metric has not, or that are empty, are left out.
     fn add(&mut self, metric: &'static Metric, labels: &Labels, value: Value) {
+        self.part(metric, "", labels, value);
+    }
+
+    /// Adds one part of a histogram.
+    fn part(
+        &mut self,
+        metric: &'static Metric,
+        suffix: &'static str,
+        labels: &Labels,
+        value: Value,
+    ) {
         let pair = |name: &&'static str| labels.get(name).map(|value| (*name, value.clone()));
         let labels = metric.labels.iter().filter_map(pair).collect();
         let family = self.0.entry(metric.name).or_insert_with(|| Family {
             metric,
             series: Vec::new(),
         });
-        family.series.push(Series { labels, value });
+        family.series.push(Series {
+            suffix,
+            labels,
+            value,
+        });
     }
 
     fn whole(&mut self, metric: &'static Metric, labels: &Labels, reading: &Reading<u64>) {
@@ -72,7 +90,7 @@ pub fn collect(snapshot: &Snapshot, version: &str) -> Vec<Family> {
         one_gpu(&mut families, snapshot, gpu);
     }
     for server in &snapshot.servers {
-        one_server(&mut families, server);
+        servers::one_server(&mut families, server);
     }
     for status in &snapshot.sources {
         one_source(&mut families, snapshot, status);
@@ -215,34 +233,6 @@ fn one_instance(families: &mut Families, gpu: &Labels, instance: &Instance) {
         families.fixed(metric, &labels, reading);
     }
     board::instance(families, &mut labels, instance);
-}
-
-fn one_server(families: &mut Families, server: &Server) {
-    let mut labels = Labels::from([
-        ("server", "vllm".to_string()),
-        ("model_name", server.model.clone()),
-        ("target", server.target.url.clone()),
-    ]);
-    let target = &server.target;
-    for (name, value) in [("namespace", &target.namespace), ("pod", &target.pod)] {
-        if let Some(value) = value {
-            labels.insert(name, value.clone());
-        }
-    }
-    let values = [
-        (&queue::QUEUE_DEPTH, server.waiting),
-        (&queue::IN_FLIGHT, server.running),
-        (&queue::BATCH_EFFICIENCY, server.batch_efficiency()),
-    ];
-    for (metric, value) in values {
-        if let Some(value) = value {
-            families.add(metric, &labels, Value::Exact(value));
-        }
-    }
-    if let Some((limit, source)) = server.batch_limit {
-        labels.insert("limit_source", source.label().to_string());
-        families.add(&queue::BATCH_LIMIT, &labels, Value::Whole(limit));
-    }
 }
 
 fn one_source(families: &mut Families, snapshot: &Snapshot, status: &SourceStatus) {

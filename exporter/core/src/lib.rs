@@ -7,6 +7,8 @@ pub mod device;
 
 pub mod mig;
 
+pub mod pod;
+
 pub mod queue;
 
 pub mod snapshot;

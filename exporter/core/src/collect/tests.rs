@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::*;
 use crate::{
     exposition::{parse, text::render},
-    queue::{LimitSource, Target},
+    queue::{LimitSource, Server, Target},
     simulated::fleet::Fleet,
 };
 
@@ -56,12 +56,15 @@ fn server(limit: Option<u64>) -> Server {
             url: "http://10.0.0.5:8000/metrics".into(),
             namespace: Some("serving".into()),
             pod: Some("chat-0".into()),
-            batch_limit: limit,
+            ..Target::default()
         },
+        server: "vllm",
         model: "say \"hi\"".into(),
         waiting: Some(3.0),
         running: Some(12.0),
         batch_limit: limit.map(|limit| (limit, LimitSource::Configured)),
+        batch_efficiency: limit.map(|limit| 12.0 / limit as f64),
+        ..Server::default()
     }
 }
 
@@ -106,7 +109,7 @@ fn the_exposition_reads_back() {
             family
                 .series
                 .iter()
-                .map(move |series| (family.metric.name, series))
+                .map(move |series| (format!("{}{}", family.metric.name, series.suffix), series))
         })
         .collect();
     assert_eq!(samples.len(), written.len());

@@ -67,12 +67,12 @@ fn sample(line: &str) -> Result<Sample, String> {
     })
 }
 
-/// Go's spelling of numbers, as Prometheus reads them.
+/// Go's spelling of numbers, as Prometheus reads them; also the one of C, since llama.cpp writes `-nan`.
 fn number(word: &str) -> Option<f64> {
-    match word {
-        "+Inf" | "Inf" => Some(f64::INFINITY),
-        "-Inf" => Some(f64::NEG_INFINITY),
-        "NaN" => Some(f64::NAN),
+    match word.to_ascii_lowercase().as_str() {
+        "+inf" | "inf" => Some(f64::INFINITY),
+        "-inf" => Some(f64::NEG_INFINITY),
+        "nan" | "-nan" => Some(f64::NAN),
         _ if word
             .chars()
             .all(|c| c.is_ascii_digit() || "+-.eE".contains(c)) =>

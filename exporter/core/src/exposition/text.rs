@@ -27,6 +27,7 @@ pub fn render(families: &[Family]) -> String {
         header(&mut text, family.metric);
         for series in &family.series {
             text.push_str(family.metric.name);
+            text.push_str(series.suffix);
             labels(
                 &mut text,
                 series

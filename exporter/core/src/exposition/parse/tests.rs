@@ -8,7 +8,7 @@ use crate::exposition::text::render_samples;
 #[test]
 fn reads_what_servers_send() {
     let text = "# HELP a b\n# TYPE a counter\n\
-        a_total{ x = \"1\" , y=\"q\\\"\\\\\\n\", } 1e3 1700000000000\n\nb:c  -Inf\nd{} NaN\r\n";
+        a_total{ x = \"1\" , y=\"q\\\"\\\\\\n\", } 1e3 1700000000000\n\nb:c  -Inf\nd{} NaN\r\ne -nan\n";
     let samples = parse(text).unwrap();
     assert_eq!(samples[0].labels["y"], "q\"\\\n");
     assert_eq!(
@@ -16,7 +16,7 @@ fn reads_what_servers_send() {
         (1000.0, Some(1_700_000_000_000))
     );
     assert!(samples[1].value.is_infinite() && samples[1].value < 0.0);
-    assert!(samples[2].value.is_nan());
+    assert!(samples[2].value.is_nan() && samples[3].value.is_nan());
 }
 
 #[test]
