@@ -14,5 +14,5 @@ figcaption{font-size:13px;color:var(--soft)}.key{display:inline-block;width:14px
 .wide{overflow-x:auto}table{border-collapse:collapse;width:100%}th,td{text-align:right;padding:5px 10px;border-bottom:1px solid var(--line);white-space:nowrap}th:first-child,td:first-child{text-align:left;padding-left:0}th{color:var(--soft);font-weight:600}
 .changes{list-style:none;margin:0;padding:0}.changes li{padding:5px 0;border-bottom:1px solid var(--line);overflow-wrap:anywhere}.changes time{color:var(--soft);font-variant-numeric:tabular-nums}
 .gpus{display:flex;flex-wrap:wrap;gap:6px;margin:4px 0 12px}.gpu{width:58px;padding:6px 4px;border-radius:6px;text-align:center;font-size:12px;line-height:1.25}
-@media(max-width:600px){svg text{font-size:21px}section{padding:12px}th,td{padding:5px 4px;font-size:13px;white-space:normal;vertical-align:bottom}}
+@media(max-width:600px){svg text{font-size:21px}section{padding:12px}th,td{padding:5px 3px;font-size:12px;vertical-align:bottom}th,td:first-child{white-space:normal}}
 ";
