@@ -9,6 +9,7 @@
 
 mod alerts;
 mod bad_input;
+mod capacity;
 mod charts;
 mod control_plane;
 mod docs;

@@ -83,6 +83,8 @@ pub use status::{Condition, DataQuality, InferenceScalerStatus, LastDecision};
 #[serde(rename_all = "camelCase")]
 #[x_kube(
     validation = Rule::new("self.minReplicas <= self.maxReplicas").message("spec.minReplicas must not be greater than spec.maxReplicas"),
+    validation = Rule::new("has(self.capacity) || has(self.slo)").message("spec must have capacity, or slo to learn it for"),
+    validation = Rule::new("has(self.capacity) || !has(self.load.signals) || (has(self.slo) && self.slo.all(o, self.load.signals.exists(s, s.means == o.metric || (o.metric == 'EndToEnd' && s.means == 'InFlight'))))").message("spec.load.signals must have a signal for each metric of spec.slo (for EndToEnd one that means InFlight will do) when spec.capacity is absent"),
     validation = Rule::new("!has(self.fallback) || !has(self.fallback.replicas) || self.fallback.replicas <= self.maxReplicas").message("spec.fallback.replicas must not be greater than spec.maxReplicas")
 )]
 pub struct InferenceScalerSpec {
@@ -102,8 +104,14 @@ pub struct InferenceScalerSpec {
     pub paused: Paused,
     /// Where the load is read from.
     pub load: Load,
-    /// What one ready replica serves.
-    pub capacity: Capacity,
+    /// Latencies that every replica has to keep. Without `capacity` what one replica serves within them is learned from its own past.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 3))]
+    #[x_kube(validation = Rule::new("self.all(a, self.exists_one(b, a.metric == b.metric))").message("spec.slo must name each metric once"))]
+    pub slo: Option<Vec<Slo>>,
+    /// What one ready replica serves; absent: learned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Capacity>,
     /// What being late and being idle cost; their ratio gives the quantile that is provided for.
     #[serde(default)]
     pub cost: Cost,
@@ -158,6 +166,40 @@ pub enum Paused {
     ScaleUp,
     /// No decrease.
     ScaleDown,
+}
+
+/// One latency to keep.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Slo {
+    /// Which latency.
+    pub metric: SloMetric,
+    /// At which quantile, a decimal number between 0 and 1 such as "0.99"; "0.95" when absent.
+    #[serde(default = "Slo::default_quantile")]
+    #[x_kube(validation = Rule::new("self.matches('^0?[.][0-9]+$') && double(self) > 0.0").message("spec.slo[].quantile must be a decimal number between 0 and 1, for example \"0.95\""))]
+    #[schemars(length(max = 10))]
+    pub quantile: String,
+    /// At most so many seconds: a decimal number such as "0.08".
+    #[x_kube(validation = Rule::new("self.matches('^[0-9]*[.]?[0-9]+$') && double(self) > 0.0").message("spec.slo[].seconds must be a decimal number above 0, for example \"0.08\""))]
+    #[schemars(length(max = 20))]
+    pub seconds: String,
+}
+
+impl Slo {
+    fn default_quantile() -> String {
+        "0.95".to_owned()
+    }
+}
+
+/// Latencies that an objective can be about.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SloMetric {
+    /// From the request to the whole answer.
+    EndToEnd,
+    /// From the request to the first token.
+    TimeToFirstToken,
+    /// Between two tokens of one answer.
+    TimePerOutputToken,
 }
 
 /// What one ready replica serves.

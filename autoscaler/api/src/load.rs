@@ -50,7 +50,7 @@ pub struct Signal {
     #[x_kube(validation = Rule::new("self.matches('[^ ]')").message("spec.load.signals[].promql must not be empty"))]
     #[schemars(length(min = 1, max = 2048))]
     pub promql: String,
-    /// What the number means: Arrivals, Served and Rejected are requests per second, Waiting and `InFlight` are requests.
+    /// What the number means: Arrivals, Served and Rejected are requests per second, Waiting and `InFlight` (in work, without those that wait) are requests; the names of `spec.slo[].metric` are that latency in seconds, at the quantile of its objective.
     pub means: SignalMeans,
 }
 
@@ -67,6 +67,12 @@ pub enum SignalMeans {
     Rejected,
     /// Requests in work.
     InFlight,
+    /// Seconds from the request to the whole answer.
+    EndToEnd,
+    /// Seconds from the request to the first token.
+    TimeToFirstToken,
+    /// Seconds between two tokens of one answer.
+    TimePerOutputToken,
 }
 
 /// A span `[from, to)` of the past.

@@ -35,6 +35,12 @@ pub struct InferenceScalerStatus {
     /// Learned start-up time from creation to Ready, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub startup_seconds: Option<i64>,
+    /// Requests per second that one ready replica serves. A decimal number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity_per_replica: Option<String>,
+    /// Where the capacity comes from: Given; learned as Curve, `SeenTooSlow` or `NotSeenYet`; Unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity_source: Option<String>,
     /// Quality of the load: Ok, Idle, Partial, Stale or Missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load_quality: Option<String>,

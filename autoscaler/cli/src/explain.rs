@@ -86,6 +86,10 @@ fn text(namespace: &str, name: &str, status: &InferenceScalerStatus) -> String {
         word(&status.skill),
         word(&status.coverage),
     );
+    if let (Some(capacity), Some(source)) = (&status.capacity_per_replica, &status.capacity_source)
+    {
+        let _ = writeln!(text, "  capacity   {capacity} req/s per replica ({source})");
+    }
     for entry in &status.data_quality {
         let detail = if entry.detail.is_empty() {
             String::new()

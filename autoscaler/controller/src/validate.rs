@@ -2,11 +2,12 @@
 //! After it nothing can fail for a reason that the object's owner caused.
 
 use autoscaler_api::{
-    Behavior as ApiBehavior, InferenceScaler, InferenceScalerSpec, ScalingRules,
+    Behavior as ApiBehavior, InferenceScaler, InferenceScalerSpec, ScalingRules, Slo, SloMetric,
     behavior::{PolicyType, SelectPolicy as ApiSelect},
     load::{Server, SignalMeans},
 };
 use autoscaler_core::{
+    capacity::learned::{Metric, Objective},
     decide::{
         behavior::{Behavior, RateKind, RatePolicy, Rules, SelectPolicy},
         reason::{Problem, ProblemKind},
@@ -16,7 +17,7 @@ use autoscaler_core::{
     units::{Level, Replicas, TargetId, Timestamp},
 };
 
-use exporter_core::queue::vllm::{SERVED, WAITING};
+mod server;
 
 /// A question to Prometheus.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,46 +46,9 @@ impl Validated {
     pub fn queries(&self, id: &TargetId, pods: &[String]) -> Vec<Query> {
         match self.server {
             None => self.signals.clone(),
-            Some(Server::Vllm) => vllm(id, pods),
+            Some(Server::Vllm) => server::vllm(id, pods, &self.policy.objectives),
         }
     }
-}
-
-/// vLLM's names, joined by the pods that live now; a label may be renamed by Prometheus when it
-/// collides with one of its own.
-fn vllm(id: &TargetId, pods: &[String]) -> Vec<Query> {
-    // No pod, no pattern: the empty one would match series without the label.
-    let pattern = if pods.is_empty() {
-        "-".to_owned()
-    } else {
-        pods.join("|")
-    };
-    let both = |expression: &dyn Fn(&str) -> String| {
-        let plain = format!("namespace=\"{}\",pod=~\"{pattern}\"", id.namespace);
-        let renamed = format!(
-            "exported_namespace=\"{}\",exported_pod=~\"{pattern}\"",
-            id.namespace
-        );
-        format!("{} or {}", expression(&plain), expression(&renamed))
-    };
-    let query = |name: &str, means, promql| Query {
-        name: name.to_owned(),
-        means,
-        promql,
-        names_pods: true,
-    };
-    vec![
-        query(
-            "served",
-            Means::Served,
-            both(&|matcher| format!("sum(rate({SERVED}{{{matcher}}}[1m]))")),
-        ),
-        query(
-            "waiting",
-            Means::Waiting,
-            both(&|matcher| format!("sum({WAITING}{{{matcher}}})")),
-        ),
-    ]
 }
 
 /// What is wrong with an object, beside a policy that changes nothing.
@@ -106,21 +70,15 @@ pub fn validate(scaler: &InferenceScaler) -> Result<Validated, Box<Invalid>> {
         };
         Box::new(Invalid {
             problem,
-            policy: policy(spec, 1.0, None, Vec::new(), Behavior::default()),
+            policy: policy(spec, None, Vec::new(), Behavior::default()),
         })
     };
-    let capacity = spec
-        .capacity
-        .per_replica
-        .parse::<f64>()
-        .ok()
-        .filter(|value| value.is_finite() && *value > 0.0);
-    let capacity = capacity.ok_or_else(|| {
-        fail(
-            "spec.capacity.perReplica",
-            format!("'{}' is no number above 0", spec.capacity.per_replica),
-        )
-    })?;
+    let capacity = capacity(spec).map_err(|(field, message)| fail(field, message))?;
+    let objectives = objectives(spec).map_err(|message| fail("spec.slo", message))?;
+    if capacity.is_none() && objectives.is_empty() {
+        let message = "is absent, and there is no slo to learn it for".to_owned();
+        return Err(fail("spec.capacity", message));
+    }
     let horizon = horizon(&spec.forecast.horizon)
         .map_err(|message| fail("spec.forecast.horizon", message))?;
     let exclude = excluded(spec).map_err(|message| fail("spec.load.exclude", message))?;
@@ -139,8 +97,13 @@ pub fn validate(scaler: &InferenceScaler) -> Result<Validated, Box<Invalid>> {
         means: means(signal.means),
         names_pods: false,
     });
+    let policy = Policy {
+        capacity_per_replica: capacity,
+        objectives,
+        ..policy(spec, horizon, exclude, behavior)
+    };
     Ok(Validated {
-        policy: policy(spec, capacity, horizon, exclude, behavior),
+        policy,
         signals: signals.collect(),
         server: spec.load.server,
     })
@@ -152,7 +115,6 @@ fn zone(spec: &InferenceScalerSpec) -> &str {
 
 fn policy(
     spec: &InferenceScalerSpec,
-    capacity_per_replica: f64,
     horizon: Option<i64>,
     exclude: Vec<(Timestamp, Timestamp)>,
     behavior: Behavior,
@@ -177,7 +139,8 @@ fn policy(
             ApiPaused::ScaleUp => Paused::ScaleUp,
             ApiPaused::ScaleDown => Paused::ScaleDown,
         },
-        capacity_per_replica,
+        capacity_per_replica: None,
+        objectives: Vec::new(),
         level: Level::new(late / (late + idle)).unwrap_or(Level::MEDIAN),
         forecast: spec.forecast.enabled,
         horizon,
@@ -192,6 +155,49 @@ fn policy(
     }
 }
 
+/// The owner's number, if there is one.
+fn capacity(spec: &InferenceScalerSpec) -> Result<Option<f64>, (&'static str, String)> {
+    let Some(capacity) = &spec.capacity else {
+        return Ok(None);
+    };
+    let text = &capacity.per_replica;
+    let wrong = || {
+        (
+            "spec.capacity.perReplica",
+            format!("'{text}' is no number above 0"),
+        )
+    };
+    above_0(text).map(Some).ok_or_else(wrong)
+}
+
+fn objectives(spec: &InferenceScalerSpec) -> Result<Vec<Objective>, String> {
+    let objective = |slo: &Slo| {
+        let (quantile, seconds) = (&slo.quantile, &slo.seconds);
+        Ok(Objective {
+            metric: metric(slo.metric),
+            quantile: above_0(quantile)
+                .and_then(Level::new)
+                .ok_or_else(|| format!("quantile '{quantile}' does not lie between 0 and 1"))?,
+            seconds: above_0(seconds)
+                .ok_or_else(|| format!("seconds '{seconds}' is no number above 0"))?,
+        })
+    };
+    spec.slo.iter().flatten().map(objective).collect()
+}
+
+fn above_0(text: &str) -> Option<f64> {
+    let number = text.parse::<f64>().ok();
+    number.filter(|value| value.is_finite() && *value > 0.0)
+}
+
+fn metric(metric: SloMetric) -> Metric {
+    match metric {
+        SloMetric::EndToEnd => Metric::EndToEnd,
+        SloMetric::TimeToFirstToken => Metric::TimeToFirstToken,
+        SloMetric::TimePerOutputToken => Metric::TimePerOutputToken,
+    }
+}
+
 fn means(means: SignalMeans) -> Means {
     match means {
         SignalMeans::Arrivals => Means::Arrivals,
@@ -199,6 +205,9 @@ fn means(means: SignalMeans) -> Means {
         SignalMeans::Waiting => Means::Waiting,
         SignalMeans::Rejected => Means::Rejected,
         SignalMeans::InFlight => Means::InFlight,
+        SignalMeans::EndToEnd => Means::Latency(Metric::EndToEnd),
+        SignalMeans::TimeToFirstToken => Means::Latency(Metric::TimeToFirstToken),
+        SignalMeans::TimePerOutputToken => Means::Latency(Metric::TimePerOutputToken),
     }
 }
 

@@ -1,5 +1,10 @@
-//! How many ready replicas a load needs when the owner says what one of them serves. Never looks at
-//! what is there.
+//! How many ready replicas a load needs: by what the owner says that one of them serves, or by what was
+//! learned of it. Never looks at what is there.
+
+pub mod curve;
+pub mod learned;
+pub mod profile;
+pub mod tokens;
 
 use crate::units::Replicas;
 

@@ -221,7 +221,7 @@ fn unsound(target: &Target, decision: &Decision) -> Option<Violation> {
     });
     let numbers = [
         basis.load,
-        Some(basis.capacity_per_replica),
+        basis.capacity.per_replica,
         Some(basis.startup_seconds),
     ];
     let finite = numbers

@@ -24,6 +24,8 @@ use crate::{
 pub struct Needs {
     /// Requests per second to serve now, the queue included.
     pub demand: f64,
+    /// Requests per second that one ready replica serves; `None` while that is not known.
+    pub capacity: Option<f64>,
     /// Replicas that `demand` needs.
     pub reactive: Replicas,
     /// Replicas that the forecast needs, when there is one.
@@ -106,7 +108,8 @@ pub fn decide(situation: &Situation<'_>, needs: &Needs) -> Verdict {
     // What is outside the bounds is brought inside at once, without a metric, as HPA does.
     let bounded = |replicas: Replicas| replicas.max(policy.min_replicas).min(policy.max_replicas);
     let current = bounded(from);
-    let (mut trail, recommendation) = if situation.quality <= Quality::Partial {
+    let known = situation.quality <= Quality::Partial && needs.capacity.is_some();
+    let (mut trail, recommendation) = if known {
         let trail = wish(situation, needs, current);
         let wanted = trail.value;
         (trail, Some(wanted))
@@ -155,7 +158,7 @@ fn wish(situation: &Situation<'_>, needs: &Needs, current: Replicas) -> Trail {
 
 /// Whether the load of now is too close to what `current` replicas serve to act on.
 fn tolerated(situation: &Situation<'_>, needs: &Needs, current: Replicas) -> bool {
-    let there = f64::from(current.0) * situation.policy.capacity_per_replica;
+    let there = f64::from(current.0) * needs.capacity.unwrap_or(0.0);
     there > 0.0 && situation.policy.behavior.tolerates(needs.demand / there)
 }
 
@@ -206,6 +209,7 @@ fn reason(situation: &Situation<'_>, needs: &Needs, current: Replicas, trail: &T
         _ if paused => Reason::Paused,
         Quality::Missing => Reason::LoadMissing,
         Quality::Stale => Reason::LoadStale,
+        _ if needs.capacity.is_none() => Reason::CapacityUnknown,
         _ if from < policy.min_replicas && to == policy.min_replicas => Reason::BelowMinimum,
         _ if from > policy.max_replicas && to == policy.max_replicas => Reason::AboveMaximum,
         _ if to > from && forecast > Some(reactive) => Reason::ForecastRise,

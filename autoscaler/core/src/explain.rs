@@ -2,6 +2,7 @@
 //! the inputs to the decision for a person who asks why. Never decides anything.
 
 use crate::{
+    capacity::learned::{Capacity, Source},
     decide::reason::{Limiter, LimiterKind, Reason},
     plan::{Basis, Decision, ForecastBasis},
     units::{Level, Replicas},
@@ -30,10 +31,7 @@ pub fn text(decision: &Decision) -> String {
         format!("  decision   {}", sentence(decision)),
         format!("  written    {}", written(decision)),
         format!("  load       {}", load(&decision.basis)),
-        format!(
-            "  capacity   {} req/s per replica",
-            number(decision.basis.capacity_per_replica)
-        ),
+        format!("  capacity   {}", capacity(&decision.basis.capacity)),
         format!("  start-up   {}", startup(&decision.basis)),
         format!(
             "  forecast   {}",
@@ -101,6 +99,10 @@ fn because(decision: &Decision) -> String {
                 basis.detail
             )
         }
+        Reason::CapacityUnknown => format!(
+            "what one replica serves is not known yet, {}",
+            without_data(decision)
+        ),
         Reason::WarmingUp => held(decision, LimiterKind::WarmUp),
         Reason::RollingOut => held(decision, LimiterKind::Rollout),
         Reason::AboveMaximum if decision.from > decision.to => {
@@ -186,7 +188,10 @@ fn without_data(decision: &Decision) -> String {
     } else {
         "nothing is changed"
     };
-    format!("{does}: {}", decision.basis.detail)
+    match decision.basis.detail.as_str() {
+        "" => does.to_owned(),
+        detail => format!("{does}: {detail}"),
+    }
 }
 
 fn load_need(basis: &Basis) -> String {
@@ -230,6 +235,23 @@ fn load(basis: &Basis) -> String {
     } else {
         format!("{value}, quality {quality}: {}", basis.detail)
     }
+}
+
+fn capacity(capacity: &Capacity) -> String {
+    let Some(per_replica) = capacity.per_replica else {
+        return "unknown: none is given, and too little was seen of rate and latency".to_owned();
+    };
+    let metric =
+        (capacity.bound_by).map_or_else(|| "latency".to_owned(), |metric| metric.to_string());
+    let how = match capacity.source {
+        Source::Given | Source::Unknown => String::new(),
+        Source::Curve => format!(", learned: {metric} meets its objective there"),
+        Source::SeenTooSlow => format!(", learned: {metric} missed its objective at a higher rate"),
+        Source::NotSeenYet => {
+            format!(", learned: {metric} kept its objective, no higher rate was seen yet")
+        }
+    };
+    format!("{} req/s per replica{how}", number(per_replica))
 }
 
 fn startup(basis: &Basis) -> String {

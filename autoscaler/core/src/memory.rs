@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    capacity::learned::Curves,
     forecast::Fitted,
     units::{Replicas, TargetId, Timestamp},
 };
@@ -46,6 +47,12 @@ pub struct TargetMemory {
     pub scale_events: Vec<ScaleEvent>,
     /// The newest observed start-up times in seconds, oldest first, at most 32.
     pub startups: Vec<f64>,
+    /// How latency grows with the rate of a replica, as far as it was seen.
+    #[serde(default, skip_serializing_if = "Curves::is_empty")]
+    pub curves: Curves,
+    /// When the curves were last taught.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taught: Option<Timestamp>,
     /// The fitted forecast model; absent until there is history enough.
     pub fitted: Option<Fitted>,
     /// When this target was first decided on, or again after a break: nothing is lowered before one
@@ -91,6 +98,9 @@ pub struct Persisted {
     pub scale_events: Vec<(Timestamp, i64)>,
     /// Observed start-up times in seconds.
     pub startups: Vec<f64>,
+    /// What was learned of the capacity.
+    #[serde(skip_serializing_if = "Curves::is_empty")]
+    pub curves: Curves,
 }
 
 impl From<&TargetMemory> for Persisted {
@@ -101,6 +111,7 @@ impl From<&TargetMemory> for Persisted {
             recommendations: memory.recommendations.clone(),
             scale_events: memory.scale_events.iter().map(event).collect(),
             startups: memory.startups.clone(),
+            curves: memory.curves.clone(),
         }
     }
 }
@@ -113,6 +124,8 @@ impl From<Persisted> for TargetMemory {
             recommendations: persisted.recommendations,
             scale_events: persisted.scale_events.into_iter().map(event).collect(),
             startups: persisted.startups,
+            curves: persisted.curves,
+            taught: None,
             fitted: None,
             since: persisted.since,
         }

@@ -4,10 +4,12 @@
 
 mod load;
 mod sample;
+mod service;
 
 use std::collections::BTreeMap;
 
 use crate::{
+    capacity::learned::Metric,
     decide::reason::Problem,
     memory::Memory,
     observe::sample::Look,
@@ -37,6 +39,8 @@ pub enum Means {
     Rejected,
     /// Requests in work.
     InFlight,
+    /// A latency in seconds, at the quantile of the objective for it.
+    Latency(Metric),
 }
 
 /// The answer to one signal's query.
@@ -110,6 +114,7 @@ fn target(now: Timestamp, grid: Grid, input: TargetInput) -> Target {
         recent: recent_steps(&input.policy, grid.step.max(1)),
     };
     let (load, waiting) = load::signals(look, &input.signals);
+    let service = service::seen(look, &input.signals, waiting.as_ref());
     Target {
         id: input.id,
         policy: input.policy,
@@ -117,6 +122,7 @@ fn target(now: Timestamp, grid: Grid, input: TargetInput) -> Target {
         replicas: input.replicas,
         load,
         waiting,
+        service,
         startups_seen: input.startups_seen,
     }
 }

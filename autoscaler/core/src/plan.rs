@@ -7,6 +7,7 @@ mod target;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    capacity::learned::Capacity,
     decide::reason::{Limiter, Problem, Reason},
     memory::Memory,
     series::Quality,
@@ -64,8 +65,8 @@ pub struct Basis {
     pub reactive: Option<Replicas>,
     /// The forecast part, when there was a forecast.
     pub forecast: Option<ForecastBasis>,
-    /// Requests per second of one ready replica.
-    pub capacity_per_replica: f64,
+    /// What one ready replica serves.
+    pub capacity: Capacity,
     /// Start-up time in seconds that the horizon rests on, and whether it was learned.
     pub startup_seconds: f64,
     /// Whether `startup_seconds` was observed on this target rather than assumed.

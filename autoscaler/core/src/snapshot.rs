@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 pub use sound::{Unsound, sound};
 
 use crate::{
+    capacity::learned::{Objective, Service},
     decide::{behavior::Behavior, reason::Problem},
     memory::Memory,
     series::{Quality, Series},
@@ -51,6 +52,9 @@ pub struct Target {
     pub load: Signal,
     /// Requests waiting in the servers' queues, where a signal gives it.
     pub waiting: Option<Signal>,
+    /// What the replicas did in the newest step, to learn their capacity from.
+    #[serde(default, skip_serializing_if = "Service::is_empty")]
+    pub service: Service,
     /// Start-up times in seconds (created → Ready) of replicas that became Ready since the last
     /// snapshot: they are learned once, by the memory.
     pub startups_seen: Vec<f64>,
@@ -68,8 +72,12 @@ pub struct Policy {
     pub mode: Mode,
     /// What is paused.
     pub paused: Paused,
-    /// Requests per second that one ready replica serves within its SLO, above 0.
-    pub capacity_per_replica: f64,
+    /// Requests per second that one ready replica serves within its SLO, above 0; `None`: learned from
+    /// its own past, for `objectives`.
+    pub capacity_per_replica: Option<f64>,
+    /// The latencies that a replica has to keep.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub objectives: Vec<Objective>,
     /// The quantile of the forecast to provide for: late / (late + idle).
     pub level: Level,
     /// Whether the forecast takes part.
@@ -94,7 +102,8 @@ impl Policy {
             max_replicas: Replicas(max_replicas),
             mode: Mode::Apply,
             paused: Paused::None,
-            capacity_per_replica,
+            capacity_per_replica: Some(capacity_per_replica),
+            objectives: Vec::new(),
             level: Level::P95,
             forecast: true,
             horizon: None,

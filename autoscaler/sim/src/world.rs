@@ -69,9 +69,16 @@ impl World {
         }
     }
 
-    /// Adds an HPA whose `averageValue` is `policy.capacity_per_replica`.
-    pub fn add_hpa(&mut self, name: &str, policy: Policy, model: Model, replicas: u32) {
-        let decider = Decider::Hpa(Box::new(Hpa::new(policy)));
+    /// Adds an HPA with this `averageValue` in requests per second.
+    pub fn add_hpa(
+        &mut self,
+        name: &str,
+        policy: Policy,
+        average_value: f64,
+        model: Model,
+        replicas: u32,
+    ) {
+        let decider = Decider::Hpa(Box::new(Hpa::new(policy, average_value)));
         self.rivals.push(Rival {
             name: name.to_owned(),
             decider,

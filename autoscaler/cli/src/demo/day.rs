@@ -84,10 +84,9 @@ impl Demo {
             name: "chat".to_owned(),
         };
         let mut world = World::new(target, policy(), REPLICA, MIDNIGHT, begin);
-        world.add_hpa("hpa", policy(), REPLICA, begin);
-        let mut headroom = policy();
-        headroom.capacity_per_replica *= 0.8;
-        world.add_hpa("hpa at 80 %", headroom, REPLICA, begin);
+        let capacity = REPLICA.capacity;
+        world.add_hpa("hpa", policy(), capacity, REPLICA, begin);
+        world.add_hpa("hpa at 80 %", policy(), 0.8 * capacity, REPLICA, begin);
         world.add_fixed("fixed peak", REPLICA, need(highest));
         world.remember(7 * 1440, |at| day.rate(at))?;
         Ok(Self {

@@ -83,7 +83,11 @@ fn able(decision: &Decision, outcome: Option<&Outcome>) -> Fact {
 fn active(decision: &Decision) -> Fact {
     let inactive = matches!(
         decision.reason,
-        Reason::TargetProblem | Reason::ScalingDisabled | Reason::LoadMissing | Reason::LoadStale
+        Reason::TargetProblem
+            | Reason::ScalingDisabled
+            | Reason::LoadMissing
+            | Reason::LoadStale
+            | Reason::CapacityUnknown
     );
     (
         ACTIVE,

@@ -39,6 +39,8 @@ pub(super) fn status(
             .basis
             .startup_learned
             .then(|| decision.basis.startup_seconds.round() as i64),
+        capacity_per_replica: (decision.basis.capacity.per_replica).map(decimal),
+        capacity_source: Some(decision.basis.capacity.source.as_str().to_owned()),
         load_quality: Some(decision.basis.quality.as_str().to_owned()),
         data_quality: quality(target),
         last_decision: Some(LastDecision {
@@ -117,6 +119,7 @@ pub(super) fn differs(new: &InferenceScalerStatus, old: &InferenceScalerStatus) 
     decision(new) != decision(old)
         || numbers(new) != numbers(old)
         || new.rung != old.rung
+        || new.capacity_source != old.capacity_source
         || qualities(new) != qualities(old)
         || conditions(new) != conditions(old)
         || remembered(new) != remembered(old)
@@ -156,6 +159,7 @@ pub(super) fn with_absent_fields(status: &InferenceScalerStatus) -> serde_json::
             "skill",
             "coverage",
             "startupSeconds",
+            "capacityPerReplica",
             "dataQuality",
             "conditions",
             "memory",

@@ -30,10 +30,9 @@ fn what_is_absent_has_the_documented_default() {
         (policy.mode, policy.paused, policy.fallback),
         (Mode::Recommend, Paused::None, Fallback::Hold)
     );
-    assert!(
-        (policy.level.get() - 0.95).abs() < 1e-9
-            && (policy.capacity_per_replica - 12.5).abs() < 1e-9
-    );
+    assert!((policy.level.get() - 0.95).abs() < 1e-9);
+    assert_eq!(policy.capacity_per_replica, Some(12.5));
+    assert_eq!(policy.objectives, vec![]);
     assert_eq!((policy.horizon, policy.time_zone.as_str()), (None, "UTC"));
     assert_eq!(policy.behavior, Behavior::default());
 }
@@ -113,4 +112,55 @@ fn a_servers_queries_name_the_living_pods_only() {
             .promql
             .contains(r#"pod=~"-""#)
     );
+}
+
+#[test]
+fn objectives_are_parsed_and_asked_for() {
+    let spec = scaler(|spec| {
+        spec["load"] = serde_json::json!({"server": "vllm"});
+        spec["slo"] = serde_json::json!([{"metric": "TimePerOutputToken", "quantile": "0.9", "seconds": ".05"}]);
+        spec.as_object_mut().unwrap().remove("capacity");
+    });
+    let validated = validate(&spec).unwrap();
+    assert_eq!(validated.policy.capacity_per_replica, None);
+    assert!((validated.policy.objectives[0].quantile.get() - 0.9).abs() < 1e-9);
+    let id = TargetId {
+        namespace: "serving".into(),
+        name: "chat".into(),
+    };
+    let queries = validated.queries(&id, &["chat-a".into()]);
+    let (running, latency) = (&queries[2], &queries[3]);
+    assert_eq!(
+        (running.means, latency.means),
+        (Means::InFlight, Means::Latency(Metric::TimePerOutputToken))
+    );
+    let newest = r#"histogram_quantile(0.9, sum by (le) (rate(vllm:inter_token_latency_seconds_bucket{namespace="serving",pod=~"chat-a"}[2m])))"#;
+    assert!(latency.promql.starts_with(newest), "{}", latency.promql);
+    assert!(latency.promql.contains(
+        " or histogram_quantile(0.9, sum by (le) (rate(vllm:time_per_output_token_seconds_bucket"
+    ));
+}
+
+#[test]
+fn a_bad_objective_is_named() {
+    for (slo, expected) in [
+        (
+            serde_json::json!([{"metric": "EndToEnd", "quantile": "1.5", "seconds": "1"}]),
+            "spec.slo: quantile '1.5'",
+        ),
+        (
+            serde_json::json!([{"metric": "EndToEnd", "seconds": "0"}]),
+            "spec.slo: seconds '0'",
+        ),
+    ] {
+        let problem = validate(&scaler(|spec| spec["slo"] = slo))
+            .unwrap_err()
+            .problem;
+        assert!(problem.message.contains(expected), "{}", problem.message);
+    }
+    let problem = validate(&scaler(|spec| {
+        spec.as_object_mut().unwrap().remove("capacity");
+    }));
+    let message = problem.unwrap_err().problem.message;
+    assert!(message.contains("spec.capacity: is absent"), "{message}");
 }

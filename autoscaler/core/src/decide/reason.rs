@@ -24,6 +24,8 @@ pub enum Reason {
     LoadStale,
     /// Part of the load data is missing: only an increase is allowed.
     LoadPartial,
+    /// What one replica serves was not given and is not learned yet: held, or the fallback.
+    CapacityUnknown,
     /// Not enough has been seen since the start to lower anything.
     WarmingUp,
     /// A rollout is in progress: nothing is lowered.
@@ -63,6 +65,7 @@ impl Reason {
             Self::LoadMissing => "LoadMissing",
             Self::LoadStale => "LoadStale",
             Self::LoadPartial => "LoadPartial",
+            Self::CapacityUnknown => "CapacityUnknown",
             Self::WarmingUp => "WarmingUp",
             Self::RollingOut => "RollingOut",
             Self::AboveMaximum => "AboveMaximum",

@@ -19,9 +19,10 @@ fn verdict(reactive: f64, forecast: Option<u32>, with: impl FnOnce(&mut Case)) -
         warming_up: false,
         recommendations: vec![],
         skilled: true,
+        capacity: Some(12.0),
     };
     with(&mut case);
-    let demand = reactive * case.policy.capacity_per_replica;
+    let demand = reactive * 12.0;
     decide(
         &Situation {
             policy: &case.policy,
@@ -35,7 +36,8 @@ fn verdict(reactive: f64, forecast: Option<u32>, with: impl FnOnce(&mut Case)) -
         },
         &Needs {
             demand,
-            reactive: crate::capacity::replicas_for(demand, case.policy.capacity_per_replica),
+            capacity: case.capacity,
+            reactive: crate::capacity::replicas_for(demand, 12.0),
             forecast: forecast.map(Replicas),
             skilled: case.skilled,
         },
@@ -50,6 +52,7 @@ struct Case {
     warming_up: bool,
     recommendations: Vec<(Timestamp, Replicas)>,
     skilled: bool,
+    capacity: Option<f64>,
 }
 
 fn outcome(verdict: &Verdict) -> (u32, Reason) {
@@ -239,4 +242,19 @@ fn a_forecast_without_skill_is_left_out_aloud() {
     assert_eq!(demoted.limiters[0].kind, LimiterKind::NoSkill);
     let falling = verdict(6.0, Some(30), |case| case.skilled = false);
     assert_eq!(outcome(&falling), (6, Reason::LoadFall));
+}
+
+#[test]
+fn an_unknown_capacity_is_decided_as_missing_data_is() {
+    let unknown = |case: &mut Case| case.capacity = None;
+    for reactive in [0.0, 5.0, 30.0] {
+        let held = verdict(reactive, None, unknown);
+        assert_eq!(outcome(&held), (10, Reason::CapacityUnknown), "{reactive}");
+        assert_eq!(held.recommendation, None);
+    }
+    let fallback = verdict(5.0, None, |case| {
+        case.capacity = None;
+        case.policy.fallback = Fallback::Higher(Replicas(14));
+    });
+    assert_eq!(outcome(&fallback), (14, Reason::CapacityUnknown));
 }

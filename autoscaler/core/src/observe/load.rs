@@ -17,14 +17,7 @@ use crate::{
 /// away, plus the growth of the queue. Of several signals that mean the same, the highest counts
 /// at each step, as HPA takes the highest of its metrics.
 pub(super) fn signals(look: Look, inputs: &[SignalInput]) -> (Signal, Option<Signal>) {
-    let of = |means: Means| {
-        let judged: Vec<Signal> = inputs
-            .iter()
-            .filter(|input| input.means == means)
-            .map(|input| judge(look, input))
-            .collect();
-        combine(look, judged, f64::max)
-    };
+    let of = |means: Means| of(look, inputs, means);
     let waiting = of(Means::Waiting);
     let load = match (of(Means::Arrivals), of(Means::Served)) {
         (Some(arrivals), _) => arrivals,
@@ -35,6 +28,16 @@ pub(super) fn signals(look: Look, inputs: &[SignalInput]) -> (Signal, Option<Sig
         ),
     };
     (load, waiting)
+}
+
+/// What the signals of one meaning say together.
+pub(super) fn of(look: Look, inputs: &[SignalInput], means: Means) -> Option<Signal> {
+    let judged: Vec<Signal> = inputs
+        .iter()
+        .filter(|input| input.means == means)
+        .map(|input| judge(look, input))
+        .collect();
+    combine(look, judged, f64::max)
 }
 
 /// Served + rejected + growth of the queue. What is unknown beside a known `served` makes the load

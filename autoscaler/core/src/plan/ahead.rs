@@ -47,6 +47,7 @@ pub(super) fn horizon(policy: &Policy, startup: f64, tick: i64) -> i64 {
 /// The forecast over the next `horizon` seconds, or `None` while there is none.
 pub(super) fn look(
     policy: &Policy,
+    per_replica: f64,
     load: &Series,
     memory: &mut TargetMemory,
     now: Timestamp,
@@ -86,7 +87,7 @@ pub(super) fn look(
         level: policy.level,
         load: wanted,
         median,
-        need: replicas_for(wanted, policy.capacity_per_replica),
+        need: replicas_for(wanted, per_replica),
         skill: fitted.skill.filter(|skill| skill.is_finite()),
         coverage: fitted.coverage.filter(|share| share.is_finite()),
     })

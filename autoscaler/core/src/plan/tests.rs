@@ -1,5 +1,6 @@
 //! Whole plans: worked examples.
 
+mod learned;
 mod properties;
 
 use super::*;
@@ -52,6 +53,7 @@ pub(crate) fn seen(load: &[f64]) -> Snapshot {
         },
         load: signal(values, Quality::Ok),
         waiting: None,
+        service: crate::capacity::learned::Service::default(),
         startups_seen: vec![],
     };
     let mut snapshot = Snapshot {

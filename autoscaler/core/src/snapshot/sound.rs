@@ -65,8 +65,21 @@ fn policy_sound(place: &str, policy: &Policy) -> Result<(), Unsound> {
         format!("min_replicas is {min} and max_replicas {max}, it has to be min ≤ max and max ≥ 1")
     })?;
     let capacity = policy.capacity_per_replica;
-    refuse(!(capacity.is_finite() && capacity > 0.0), place, || {
-        format!("capacity_per_replica is {capacity}, it has to be above 0")
+    refuse(capacity.is_some_and(|value| !above_0(value)), place, || {
+        format!(
+            "capacity_per_replica is {}, it has to be above 0",
+            capacity.unwrap_or_default()
+        )
+    })?;
+    let objectives = &policy.objectives;
+    refuse(capacity.is_none() && objectives.is_empty(), place, || {
+        "it has to hold capacity_per_replica or objectives to learn it for".to_owned()
+    })?;
+    let bad = objectives
+        .iter()
+        .find(|objective| !above_0(objective.seconds));
+    refuse(bad.is_some(), place, || {
+        "seconds of an objective have to be above 0".to_owned()
     })?;
     let zone = &policy.time_zone;
     refuse(jiff::tz::TimeZone::get(zone).is_err(), place, || {
@@ -131,6 +144,10 @@ fn signal_sound(place: &str, signal: &Signal) -> Result<(), Unsound> {
     )
 }
 
+fn above_0(value: f64) -> bool {
+    value.is_finite() && value > 0.0
+}
+
 fn refuse(wrong: bool, place: &str, what: impl FnOnce() -> String) -> Result<(), Unsound> {
     if wrong {
         Err(Unsound {
@@ -150,7 +167,7 @@ mod tests {
     /// Makes one thing in a sound snapshot wrong.
     type Spoil = fn(&mut Snapshot);
 
-    const CASES: [(Spoil, &str); 14] = [
+    const CASES: [(Spoil, &str); 15] = [
         (|s| s.version = 2, "version: is 2, only 1 can be read"),
         (|s| s.tick = 0, "tick: is 0 s"),
         (
@@ -174,8 +191,12 @@ mod tests {
             "targets[0].policy: min_replicas",
         ),
         (
-            |s| s.targets[0].policy.capacity_per_replica = 0.0,
+            |s| s.targets[0].policy.capacity_per_replica = Some(0.0),
             "capacity_per_replica is 0",
+        ),
+        (
+            |s| s.targets[0].policy.capacity_per_replica = None,
+            "or objectives to learn it for",
         ),
         (
             |s| s.targets[0].policy.time_zone = "Mars/Base".to_owned(),

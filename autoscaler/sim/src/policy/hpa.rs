@@ -14,13 +14,15 @@ use autoscaler_core::{
 #[derive(Clone, Debug)]
 pub struct Hpa {
     policy: Policy,
+    average_value: f64,
     memory: TargetMemory,
 }
 
 impl Hpa {
-    /// An HPA with these bounds and this behavior; `capacity_per_replica` is its `averageValue`.
-    pub fn new(policy: Policy) -> Self {
+    /// An HPA with these bounds and this behavior, and its `averageValue` in requests per second.
+    pub fn new(policy: Policy, average_value: f64) -> Self {
         Self {
+            average_value,
             policy,
             memory: TargetMemory::default(),
         }
@@ -33,7 +35,8 @@ impl Hpa {
             .prune(now, behavior.longest_window(), behavior.longest_period());
         let needs = Needs {
             demand: rate,
-            reactive: replicas_for(rate, self.policy.capacity_per_replica),
+            capacity: Some(self.average_value),
+            reactive: replicas_for(rate, self.average_value),
             forecast: None,
             skilled: true,
         };

@@ -23,7 +23,7 @@ fn run(seed: u64, steps: i64) -> (Vec<(String, Score)>, Vec<Moment>) {
         name: "chat".to_owned(),
     };
     let mut world = World::new(target, policy(), MODEL, START, 8);
-    world.add_hpa("hpa", policy(), MODEL, 8);
+    world.add_hpa("hpa", policy(), MODEL.capacity, MODEL, 8);
     world.add_fixed("fixed", MODEL, 20);
     world.remember(3 * 1440, |at| day.rate(at)).unwrap();
     let moments = (0..steps)

@@ -11,6 +11,8 @@ use super::{
 pub const WAITING: &str = "vllm:num_requests_waiting";
 /// Counter of requests that were answered, by how they ended.
 pub const SERVED: &str = "vllm:request_success_total";
+/// Gauge of running requests.
+pub const RUNNING: &str = "vllm:num_requests_running";
 
 /// Its table.
 pub static VLLM: Dialect = Dialect {
@@ -18,7 +20,7 @@ pub static VLLM: Dialect = Dialect {
     marks: &["vllm:"],
     engines: &["engine"],
     waiting: &[of(WAITING)],
-    running: &[of("vllm:num_requests_running")],
+    running: &[of(RUNNING)],
     kv_usage: &[
         of("vllm:kv_cache_usage_perc"),
         of("vllm:gpu_cache_usage_perc"),

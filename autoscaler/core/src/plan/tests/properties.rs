@@ -3,7 +3,11 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{check::check, decide::reason::ProblemKind};
+use crate::{
+    capacity::learned::{Metric, Objective, Service},
+    check::check,
+    decide::reason::ProblemKind,
+};
 
 fn any_policy() -> impl Strategy<Value = Policy> {
     let paused = prop_oneof![
@@ -65,9 +69,8 @@ fn any_memory() -> impl Strategy<Value = TargetMemory> {
                     change,
                 })
                 .collect(),
-            startups: vec![],
-            fitted: None,
             since: since.map(|age| NOW.plus(-age)),
+            ..TargetMemory::default()
         }
     })
 }
@@ -96,6 +99,19 @@ fn any_snapshot() -> impl Strategy<Value = Snapshot> {
                 });
                 target.replicas.desired = Replicas(desired);
                 target.replicas.rolling_out = rolling_out;
+                if desired % 3 == 0 {
+                    target.policy.capacity_per_replica = None;
+                    target.policy.objectives = vec![Objective {
+                        metric: Metric::EndToEnd,
+                        quantile: Level::P95,
+                        seconds: 0.5,
+                    }];
+                    target.service = Service {
+                        served: Some(f64::from(desired) * 3.0),
+                        inside: Some(f64::from(desired)),
+                        latencies: vec![],
+                    };
+                }
                 let load = if quality == Quality::Missing {
                     vec![]
                 } else {
