@@ -170,6 +170,33 @@ fn the_right_to_scale_is_that_of_the_listed_kinds() {
 }
 
 #[test]
+fn the_exporter_has_one_capability_for_mig_and_none_without() {
+    let context = |values: &[&str]| {
+        let rendered = objects(&template("foresail-exporter", values).unwrap());
+        let set = of_kind(&rendered, "DaemonSet").unwrap();
+        let pod = set["spec"]["template"]["spec"].clone();
+        let container = pod["containers"][0]["securityContext"].clone();
+        (pod["securityContext"].clone(), container)
+    };
+    let (pod, container) = context(&[]);
+    assert_eq!(
+        pod["runAsUser"], 0,
+        "capabilities take effect for root only"
+    );
+    let wanted = serde_json::json!({"drop": ["ALL"], "add": ["SYS_ADMIN"]});
+    assert_eq!(container["capabilities"], wanted);
+    assert_eq!(container["allowPrivilegeEscalation"], false);
+    assert_eq!(container["readOnlyRootFilesystem"], true);
+    assert!(container["privileged"].is_null());
+    let (pod, container) = context(&["--set=migPlacement=false"]);
+    assert_eq!(pod["runAsNonRoot"], true);
+    assert_eq!(
+        container["capabilities"],
+        serde_json::json!({"drop": ["ALL"]})
+    );
+}
+
+#[test]
 fn the_exporters_file_is_one_that_the_exporter_takes() {
     let values = [
         "--set=simulated=1xL40S",

@@ -20,7 +20,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "SPEC")]
     pub(crate) simulated: Option<Spec>,
 
-    /// File of NVIDIA's management library [default: libnvidia-ml.so.1, where the loader finds it]
+    /// File of NVIDIA's management library, or folder that holds the driver [default: where the loader finds
+    /// libnvidia-ml.so.1, else /, /run/nvidia/driver and /home/kubernetes/bin/nvidia]
     #[arg(long, value_name = "FILE")]
     pub(crate) nvml_library: Option<PathBuf>,
 

@@ -30,8 +30,10 @@ pub(crate) struct Config {
     pub(crate) hostname: String,
     /// Simulated GPUs instead of the node's.
     pub(crate) simulated: Option<Spec>,
-    /// File of the driver library; without it the loader searches.
+    /// File of the driver library, or the folder that holds the driver; without it the usual places are searched.
     pub(crate) nvml_library: Option<PathBuf>,
+    /// Time after which a driver call is taken for one that hangs.
+    pub(crate) nvml_deadline: Duration,
     /// Seed of the simulation.
     pub(crate) seed: u64,
     /// Inference servers to ask.
@@ -88,6 +90,7 @@ struct File {
     hostname: Option<String>,
     simulated: Option<String>,
     nvml_library: Option<PathBuf>,
+    nvml_deadline_seconds: Option<f64>,
     seed: Option<u64>,
     servers: Vec<FileServer>,
 }
@@ -180,6 +183,8 @@ fn parse(path: &str, text: &str, hostname: String) -> Result<Config, ConfigError
     })?;
     let interval = seconds(file.interval_seconds.unwrap_or(15.0), 1.0, 300.0)
         .map_err(|message| wrong("intervalSeconds", message))?;
+    let nvml_deadline = seconds(file.nvml_deadline_seconds.unwrap_or(10.0), 0.1, 60.0)
+        .map_err(|message| wrong("nvmlDeadlineSeconds", message))?;
     let simulated = file.simulated.map(|spec| spec.parse::<Spec>()).transpose();
     let simulated = simulated.map_err(|error| wrong("simulated", error.to_string()))?;
     let servers = (file.servers.into_iter().enumerate())
@@ -201,6 +206,7 @@ fn parse(path: &str, text: &str, hostname: String) -> Result<Config, ConfigError
         hostname: file.hostname.unwrap_or(hostname),
         simulated,
         nvml_library: file.nvml_library,
+        nvml_deadline,
         seed: file.seed.unwrap_or(0),
         servers,
     })

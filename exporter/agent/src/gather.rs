@@ -2,7 +2,11 @@
 //! it never waits for a source. What is older than three intervals is dropped: absent beats old.
 
 use std::{
-    sync::{Arc, mpsc},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
     thread,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
@@ -160,12 +164,14 @@ impl Published {
 /// The thread that owns the GPUs. Dropping it tells the thread to end.
 pub(crate) struct Owner {
     stop: Option<mpsc::Sender<()>>,
+    leaving: Arc<AtomicBool>,
     ended: mpsc::Receiver<()>,
 }
 
 impl Owner {
     /// Tells the thread to end and waits for it at most `patience`: a driver call may never return.
     pub(crate) fn stop(mut self, patience: Duration) {
+        self.leaving.store(true, Ordering::Relaxed);
         self.stop.take();
         if self.ended.recv_timeout(patience) == Err(mpsc::RecvTimeoutError::Timeout) {
             tracing::warn!("the gpu source does not return; ending without it");
@@ -198,6 +204,7 @@ fn own<S: Source + Send + 'static>(
     let (publish, gpus) = watch::channel(Part::new(source.name(), None));
     let (stop, stopped) = mpsc::channel();
     let (end, ended) = mpsc::channel();
+    let leaving = source.leaving();
     thread::Builder::new()
         .name("gpu-owner".into())
         .spawn(move || {
@@ -223,7 +230,12 @@ fn own<S: Source + Send + 'static>(
             let _ = end.send(());
         })?;
     let stop = Some(stop);
-    Ok((gpus, Owner { stop, ended }))
+    let owner = Owner {
+        stop,
+        leaving,
+        ended,
+    };
+    Ok((gpus, owner))
 }
 
 /// Time from the start of a gather to that of the next, after so many failures in a row.

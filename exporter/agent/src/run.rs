@@ -24,7 +24,7 @@ use crate::{
 /// Longest time that one exposition waits for its sources: a driver call may never return.
 const ONCE: Duration = Duration::from_mins(1);
 /// Longest time that the end waits for the thread that owns the GPUs.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_millis(2500);
 
 /// Runs until the work is done or a signal ends it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
@@ -60,7 +60,11 @@ fn start(config: &Config) -> anyhow::Result<(Published, Owner)> {
     let client = inference::client().context("cannot make an HTTP client")?;
     let started = match &config.simulated {
         Some(spec) => gather::start(config, Simulated::new(spec, config.seed), &client),
-        None => gather::start(config, Nvml::new(config.nvml_library.clone()), &client),
+        None => gather::start(
+            config,
+            Nvml::new(config.nvml_library.clone(), config.nvml_deadline),
+            &client,
+        ),
     };
     started.context("cannot start the thread that owns the gpus")
 }

@@ -5,6 +5,8 @@ pub(crate) mod nvml;
 
 pub(crate) mod simulated;
 
+use std::sync::{Arc, atomic::AtomicBool};
+
 use exporter_core::device::Gpu;
 
 /// What one gather of a source brought.
@@ -30,6 +32,11 @@ pub(crate) enum SourceError {
 pub(crate) trait Source {
     /// Value of the label `source`.
     fn name(&self) -> &'static str;
+
+    /// Set when the program ends: a gather under way then returns soon, whatever the driver does.
+    fn leaving(&self) -> Arc<AtomicBool> {
+        Arc::default()
+    }
 
     /// Reads everything once; `now` is unix seconds. Blocks as long as the driver does.
     fn gather(&mut self, now: f64) -> Result<Gathered, SourceError>;

@@ -4,9 +4,10 @@
 use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
 use nvml_wrapper_sys::bindings::{nvmlDevice_t, nvmlGridLicensableFeatures_t, nvmlMemory_t};
 
-use crate::error::{Answer, answer};
+use crate::calls::{ask, raw};
+use crate::error::Answer;
 use crate::fields::Fields;
-use crate::library::{Library, raw};
+use crate::library::Library;
 
 /// A board, or one MIG device of it, valid as long as its library.
 pub struct Device<'library> {
@@ -79,61 +80,134 @@ impl<'library> Device<'library> {
     pub fn identity(&self) -> Answer<Identity> {
         Ok(Identity {
             index: self.index,
-            uuid: answer("nvmlDeviceGetUUID", self.inner.uuid())?,
-            pci_bus_id: answer("nvmlDeviceGetPciInfo_v3", self.inner.pci_info())?.bus_id,
-            name: answer("nvmlDeviceGetName", self.inner.name())?,
+            uuid: ask("nvmlDeviceGetUUID", || self.inner.uuid())?,
+            pci_bus_id: ask("nvmlDeviceGetPciInfo_v3", || self.inner.pci_info())?.bus_id,
+            name: ask("nvmlDeviceGetName", || self.inner.name())?,
             minor: self.inner.minor_number().ok(),
         })
     }
 
     /// Clock of the multiprocessors, in MHz.
     pub fn sm_clock(&self) -> Answer<u32> {
-        answer("nvmlDeviceGetClockInfo", self.inner.clock_info(Clock::SM))
+        ask("nvmlDeviceGetClockInfo", || {
+            self.inner.clock_info(Clock::SM)
+        })
     }
 
     /// Clock of the memory, in MHz.
     pub fn memory_clock(&self) -> Answer<u32> {
-        answer(
-            "nvmlDeviceGetClockInfo",
-            self.inner.clock_info(Clock::Memory),
-        )
+        ask("nvmlDeviceGetClockInfo", || {
+            self.inner.clock_info(Clock::Memory)
+        })
+    }
+
+    /// Highest clock of the multiprocessors, in MHz.
+    pub fn sm_clock_limit(&self) -> Answer<u32> {
+        ask("nvmlDeviceGetMaxClockInfo", || {
+            self.inner.max_clock_info(Clock::SM)
+        })
+    }
+
+    /// Highest clock of the memory, in MHz.
+    pub fn memory_clock_limit(&self) -> Answer<u32> {
+        ask("nvmlDeviceGetMaxClockInfo", || {
+            self.inner.max_clock_info(Clock::Memory)
+        })
+    }
+
+    /// Why clocks are lowered now: bits of nvml.h's `nvmlClocksEventReason*`. Older drivers know the call by another name.
+    pub fn clock_events(&self) -> Answer<u64> {
+        let lib = self.library.lib();
+        let mut reasons = 0;
+        let newer = raw(
+            "nvmlDeviceGetCurrentClocksEventReasons",
+            lib.nvmlDeviceGetCurrentClocksEventReasons.as_ref(),
+            // SAFETY: `reasons` is a writable integer of the type this function fills; the handle is this library's.
+            |f| unsafe { f(self.handle(), &raw mut reasons) },
+        );
+        match newer {
+            Err(error) if error.is_unsupported() => raw(
+                "nvmlDeviceGetCurrentClocksThrottleReasons",
+                lib.nvmlDeviceGetCurrentClocksThrottleReasons.as_ref(),
+                // SAFETY: as above.
+                |f| unsafe { f(self.handle(), &raw mut reasons) },
+            )?,
+            outcome => outcome?,
+        }
+        Ok(reasons)
+    }
+
+    /// Power limit that was set, in milliwatts.
+    pub fn power_limit(&self) -> Answer<u32> {
+        ask("nvmlDeviceGetPowerManagementLimit", || {
+            self.inner.power_management_limit()
+        })
+    }
+
+    /// Power limit in force, in milliwatts.
+    pub fn enforced_power_limit(&self) -> Answer<u32> {
+        ask("nvmlDeviceGetEnforcedPowerLimit", || {
+            self.inner.enforced_power_limit()
+        })
+    }
+
+    /// Generation of the `PCIe` link now.
+    pub fn pcie_generation(&self) -> Answer<u32> {
+        ask("nvmlDeviceGetCurrPcieLinkGeneration", || {
+            self.inner.current_pcie_link_gen()
+        })
+    }
+
+    /// Lanes of the `PCIe` link now.
+    pub fn pcie_width(&self) -> Answer<u32> {
+        ask("nvmlDeviceGetCurrPcieLinkWidth", || {
+            self.inner.current_pcie_link_width()
+        })
+    }
+
+    /// Whether `NVLink` number `link` works.
+    pub fn nvlink_works(&self, link: u32) -> Answer<bool> {
+        let mut active = 0;
+        raw(
+            "nvmlDeviceGetNvLinkState",
+            self.library.lib().nvmlDeviceGetNvLinkState.as_ref(),
+            // SAFETY: `active` is a writable integer of the type this function fills; the handle is this library's.
+            |f| unsafe { f(self.handle(), link, &raw mut active) },
+        )?;
+        Ok(active != 0)
     }
 
     /// Temperature of the chip, in degrees Celsius.
     pub fn temperature(&self) -> Answer<u32> {
-        answer(
-            "nvmlDeviceGetTemperature",
-            self.inner.temperature(TemperatureSensor::Gpu),
-        )
+        ask("nvmlDeviceGetTemperature", || {
+            self.inner.temperature(TemperatureSensor::Gpu)
+        })
     }
 
     /// Power draw of the board, in milliwatts.
     pub fn power(&self) -> Answer<u32> {
-        answer("nvmlDeviceGetPowerUsage", self.inner.power_usage())
+        ask("nvmlDeviceGetPowerUsage", || self.inner.power_usage())
     }
 
     /// Energy since the driver was loaded, in millijoules.
     pub fn energy(&self) -> Answer<u64> {
-        answer(
-            "nvmlDeviceGetTotalEnergyConsumption",
-            self.inner.total_energy_consumption(),
-        )
+        ask("nvmlDeviceGetTotalEnergyConsumption", || {
+            self.inner.total_energy_consumption()
+        })
     }
 
     /// `PCIe` packets sent again.
     pub fn pcie_replays(&self) -> Answer<u32> {
-        answer(
-            "nvmlDeviceGetPcieReplayCounter",
-            self.inner.pcie_replay_counter(),
-        )
+        ask("nvmlDeviceGetPcieReplayCounter", || {
+            self.inner.pcie_replay_counter()
+        })
     }
 
     /// Utilization of chip and memory; not supported while MIG is on.
     pub fn utilization(&self) -> Answer<Utilization> {
-        let rates = answer(
-            "nvmlDeviceGetUtilizationRates",
-            self.inner.utilization_rates(),
-        )?;
+        let rates = ask("nvmlDeviceGetUtilizationRates", || {
+            self.inner.utilization_rates()
+        })?;
         Ok(Utilization {
             gpu: rates.gpu,
             memory: rates.memory,
@@ -143,18 +217,18 @@ impl<'library> Device<'library> {
     /// Utilization of the video encoder, in percent.
     pub fn encoder_utilization(&self) -> Answer<u32> {
         let call = "nvmlDeviceGetEncoderUtilization";
-        Ok(answer(call, self.inner.encoder_utilization())?.utilization)
+        Ok(ask(call, || self.inner.encoder_utilization())?.utilization)
     }
 
     /// Utilization of the video decoder, in percent.
     pub fn decoder_utilization(&self) -> Answer<u32> {
         let call = "nvmlDeviceGetDecoderUtilization";
-        Ok(answer(call, self.inner.decoder_utilization())?.utilization)
+        Ok(ask(call, || self.inner.decoder_utilization())?.utilization)
     }
 
     /// Framebuffer memory. Drivers before 510 know only the first version of the call, which hides what is reserved.
     pub fn memory(&self) -> Answer<Memory> {
-        match answer("nvmlDeviceGetMemoryInfo_v2", self.inner.memory_info()) {
+        match ask("nvmlDeviceGetMemoryInfo_v2", || self.inner.memory_info()) {
             Ok(info) => Ok(Memory {
                 total: info.total,
                 used: info.used,
@@ -174,7 +248,7 @@ impl<'library> Device<'library> {
         };
         raw(
             "nvmlDeviceGetMemoryInfo",
-            self.library.nvml.lib().nvmlDeviceGetMemoryInfo.as_ref(),
+            self.library.lib().nvmlDeviceGetMemoryInfo.as_ref(),
             // SAFETY: `info` is a writable structure of the type this function fills; the handle is this library's.
             |f| unsafe { f(self.handle(), &raw mut info) },
         )?;
@@ -186,7 +260,7 @@ impl<'library> Device<'library> {
         })
     }
 
-    /// Memory temperature, `NVLink` counters and remapped rows.
+    /// Values by field number, in one call.
     pub fn fields(&self) -> Answer<Fields> {
         Fields::read(self.library, self.handle())
     }
@@ -195,7 +269,7 @@ impl<'library> Device<'library> {
     pub fn vgpu_license_status(&self) -> Answer<u32> {
         // SAFETY: integers and character arrays; all bits zero is a value of each.
         let mut features: nvmlGridLicensableFeatures_t = unsafe { std::mem::zeroed() };
-        let lib = self.library.nvml.lib();
+        let lib = self.library.lib();
         raw(
             "nvmlDeviceGetGridLicensableFeatures_v4",
             lib.nvmlDeviceGetGridLicensableFeatures_v4.as_ref(),

@@ -25,6 +25,12 @@ pub enum Error {
         /// What the library said.
         source: NvmlError,
     },
+    /// The call was not made: the thread that would have made it was given up after an earlier one hung.
+    #[error("{call} was not called: its thread was given up")]
+    GivenUp {
+        /// The C function.
+        call: &'static str,
+    },
     /// The call should work and did not.
     #[error("{call} failed with {}", name(source))]
     Failed {
@@ -39,6 +45,22 @@ impl Error {
     /// Whether the value does not exist here, as opposed to a fault.
     pub fn is_unsupported(&self) -> bool {
         matches!(self, Self::Unsupported { .. })
+    }
+
+    /// Whether its thread was given up: nothing that it finds out is waited for.
+    pub fn is_given_up(&self) -> bool {
+        matches!(self, Self::GivenUp { .. })
+    }
+
+    /// Whether the caller lacks the right to ask: a lasting state, until it is given the right.
+    pub fn is_refused(&self) -> bool {
+        matches!(
+            self,
+            Self::Failed {
+                source: NvmlError::NoPermission,
+                ..
+            }
+        )
     }
 
     /// Whether the device itself is gone: no other call on it will do better.
@@ -72,6 +94,7 @@ impl Error {
             Self::Start { source, .. }
             | Self::Unsupported { source, .. }
             | Self::Failed { source, .. } => name(source),
+            Self::GivenUp { .. } => "GIVEN_UP",
         }
     }
 }

@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 use nvml_wrapper::error::{NvmlError, nvml_try};
 use nvml_wrapper_sys::bindings::{
-    NVML_GPM_METRICS_GET_VERSION, nvmlGpmMetric_t,
-    nvmlGpmMetricId_t_NVML_GPM_METRIC_ANY_TENSOR_UTIL as TENSOR,
-    nvmlGpmMetricId_t_NVML_GPM_METRIC_DRAM_BW_UTIL as DRAM,
-    nvmlGpmMetricId_t_NVML_GPM_METRIC_GRAPHICS_UTIL as GRAPHICS, nvmlGpmMetricsGet_t,
-    nvmlGpmSample_t,
+    NVML_GPM_METRICS_GET_VERSION, nvmlGpmMetric_t, nvmlGpmMetricsGet_t, nvmlGpmSample_t,
 };
 
+use crate::calls::{ask, free, raw};
 use crate::device::Device;
 use crate::error::{Answer, answer};
-use crate::library::{Library, raw};
+use crate::library::Library;
 
 const CALL: &str = "nvmlGpmMetricsGet";
+
+/// Numbers of the metrics in the order of [`GpmRatios`]' members (nvml.h, `nvmlGpmMetricId_t`).
+const METRICS: [u32; 8] = [1, 2, 3, 5, 10, 11, 12, 13];
 
 /// Counters of a board or of one GPU instance at one time.
 pub struct GpmSample {
@@ -30,10 +30,20 @@ pub struct GpmSample {
 pub struct GpmRatios {
     /// Any kernel was running.
     pub graphics_engine: Answer<f64>,
+    /// A multiprocessor had at least one warp, as a mean over all.
+    pub sm: Answer<f64>,
+    /// Warps as a share of the most that fit.
+    pub occupancy: Answer<f64>,
     /// The tensor cores worked.
     pub tensor: Answer<f64>,
     /// The memory was read or written.
     pub dram: Answer<f64>,
+    /// The 64-bit pipe worked.
+    pub fp64: Answer<f64>,
+    /// The 32-bit pipe worked.
+    pub fp32: Answer<f64>,
+    /// The 16-bit pipe worked.
+    pub fp16: Answer<f64>,
 }
 
 // SAFETY: the handle names a buffer in the library, not bound to the thread that made it; `GpmSample` is not `Sync`,
@@ -48,10 +58,10 @@ impl GpmSample {
         gpu_instance: Option<u32>,
     ) -> Answer<Self> {
         let call = "nvmlGpmQueryDeviceSupport";
-        if !answer(call, device.inner.gpm_support())? {
+        if !ask(call, || device.inner.gpm_support())? {
             return answer(call, Err(NvmlError::NotSupported));
         }
-        let lib = library.nvml.lib();
+        let lib = library.lib();
         let mut handle: nvmlGpmSample_t = std::ptr::null_mut();
         raw(
             "nvmlGpmSampleAlloc",
@@ -86,23 +96,38 @@ impl GpmSample {
         // SAFETY: numbers and pointers that the library fills; all bits zero is a value of each.
         let mut request: nvmlGpmMetricsGet_t = unsafe { std::mem::zeroed() };
         request.version = NVML_GPM_METRICS_GET_VERSION;
-        request.numMetrics = 3;
+        request.numMetrics = 8;
         request.sample1 = earlier.handle;
         request.sample2 = self.handle;
-        for (metric, id) in request.metrics.iter_mut().zip([GRAPHICS, TENSOR, DRAM]) {
+        for (metric, id) in request.metrics.iter_mut().zip(METRICS) {
             metric.metricId = id;
         }
         raw(
             CALL,
-            self.library.nvml.lib().nvmlGpmMetricsGet.as_ref(),
+            self.library.lib().nvmlGpmMetricsGet.as_ref(),
             // SAFETY: `request` is writable, both samples are alive, and the library fills `numMetrics` entries only.
             |f| unsafe { f(&raw mut request) },
         )?;
-        let [graphics_engine, tensor, dram, ..] = request.metrics;
+        let [
+            graphics_engine,
+            sm,
+            occupancy,
+            tensor,
+            dram,
+            fp64,
+            fp32,
+            fp16,
+            ..,
+        ] = &request.metrics;
         Ok(GpmRatios {
-            graphics_engine: ratio(&graphics_engine),
-            tensor: ratio(&tensor),
-            dram: ratio(&dram),
+            graphics_engine: ratio(graphics_engine),
+            sm: ratio(sm),
+            occupancy: ratio(occupancy),
+            tensor: ratio(tensor),
+            dram: ratio(dram),
+            fp64: ratio(fp64),
+            fp32: ratio(fp32),
+            fp16: ratio(fp16),
         })
     }
 }
@@ -118,10 +143,9 @@ fn ratio(metric: &nvmlGpmMetric_t) -> Answer<f64> {
 
 impl Drop for GpmSample {
     fn drop(&mut self) {
-        // A failure to free leaves nothing to do.
-        let _ = raw(
+        free(
             "nvmlGpmSampleFree",
-            self.library.nvml.lib().nvmlGpmSampleFree.as_ref(),
+            self.library.lib().nvmlGpmSampleFree.as_ref(),
             // SAFETY: the sample was allocated by this library and is freed once, here.
             |f| unsafe { f(self.handle) },
         );

@@ -8,18 +8,22 @@
     reason = "the driver library is C: this crate and the library for tests alone may call across"
 )]
 
+mod calls;
 mod device;
 mod error;
 mod fields;
 mod gpm;
 mod library;
 mod mig;
+mod process;
 mod xid;
 
+pub use calls::Pulse;
 pub use device::{Device, Identity, Memory, Utilization};
 pub use error::{Answer, Error};
-pub use fields::Fields;
+pub use fields::{Field, Fields};
 pub use gpm::{GpmRatios, GpmSample};
 pub use library::Library;
-pub use mig::{MigInstance, MigMode, Placement};
+pub use mig::{GpuInstance, GpuProfile, MigDevice, MigMode, Placement, gpu_instance_profile};
+pub use process::{List, Process, ProcessSample};
 pub use xid::{XidEvent, XidWatch};

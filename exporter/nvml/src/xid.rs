@@ -6,9 +6,10 @@ use std::sync::Arc;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper_sys::bindings::{nvmlEventData_t, nvmlEventSet_t, nvmlEventTypeXidCriticalError};
 
+use crate::calls::{free, raw};
 use crate::device::Device;
 use crate::error::{Answer, Error};
-use crate::library::{Library, raw};
+use crate::library::Library;
 
 /// Not about an instance (nvml.h: GPU instance id of an event that concerns the whole board).
 const WHOLE_BOARD: u32 = u32::MAX;
@@ -36,7 +37,7 @@ impl XidWatch {
     /// Starts to watch board `index`.
     pub fn start(library: &Arc<Library>, index: u32) -> Answer<Self> {
         let device: Device<'_> = library.device(index)?;
-        let lib = library.nvml.lib();
+        let lib = library.lib();
         let mut set: nvmlEventSet_t = std::ptr::null_mut();
         raw(
             "nvmlEventSetCreate",
@@ -64,7 +65,7 @@ impl XidWatch {
         let mut event: nvmlEventData_t = unsafe { std::mem::zeroed() };
         let waited = raw(
             "nvmlEventSetWait_v2",
-            self.library.nvml.lib().nvmlEventSetWait_v2.as_ref(),
+            self.library.lib().nvmlEventSetWait_v2.as_ref(),
             // SAFETY: the set is valid until it is dropped; `event` is a writable structure of the filled type.
             |f| unsafe { f(self.set, &raw mut event, 0) },
         );
@@ -84,10 +85,10 @@ impl XidWatch {
 
 impl Drop for XidWatch {
     fn drop(&mut self) {
-        // A driver without the function has nothing to free, and a failure to free leaves nothing to do.
-        let _ = raw(
+        // A driver without the function has nothing to free.
+        free(
             "nvmlEventSetFree",
-            self.library.nvml.lib().nvmlEventSetFree.as_ref(),
+            self.library.lib().nvmlEventSetFree.as_ref(),
             // SAFETY: the set was created by this library and is freed once, here.
             |f| unsafe { f(self.set) },
         );

@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use exporter_nvml::{GpmSample, Library, Memory, MigMode, Placement, XidEvent, XidWatch};
+use exporter_nvml::{
+    Field, GpmSample, GpuInstance, Library, List, Memory, MigMode, Placement, XidEvent, XidWatch,
+};
 
 const MIB: u64 = 1 << 20;
 
@@ -41,8 +43,11 @@ impl World {
         world
     }
 
+    /// In one step: the library looks whether the file is another one.
     fn becomes(&self, text: &str) {
-        std::fs::write(&self.file, text).unwrap();
+        let next = self.file.with_extension("next");
+        std::fs::write(&next, text).unwrap();
+        std::fs::rename(next, &self.file).unwrap();
     }
 
     fn open(&self) -> Library {
@@ -50,8 +55,20 @@ impl World {
     }
 }
 
+impl World {
+    /// A count that the library keeps beside the file.
+    fn state(&self, name: &str) -> i64 {
+        let text = std::fs::read_to_string(format!("{}.state", self.file.display())).unwrap();
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("{name} ")));
+        line.unwrap().parse().unwrap()
+    }
+}
+
 impl Drop for World {
     fn drop(&mut self) {
+        let _ = std::fs::remove_file(format!("{}.state", self.file.display()));
         let _ = std::fs::remove_file(&self.file);
     }
 }
@@ -87,9 +104,15 @@ fn a_board_reads_as_the_driver_says() {
     assert_eq!(identity.uuid, "GPU-00000000-0000-0000-0000-000000000000");
     assert_eq!(identity.minor, Some(0));
     assert_eq!(gpu.power().unwrap(), 612_345);
-    assert_eq!(gpu.sm_clock().unwrap(), 345);
+    assert_eq!(gpu.sm_clock().unwrap(), 396);
+    assert_eq!(gpu.sm_clock_limit().unwrap(), 1980);
+    assert_eq!(gpu.enforced_power_limit().unwrap(), 700_000);
+    assert_eq!(gpu.clock_events().unwrap(), 1);
+    assert!(gpu.nvlink_works(17).unwrap());
     assert_eq!(gpu.memory_clock().unwrap(), 2619);
-    assert_eq!(gpu.fields().unwrap().memory_temperature.unwrap(), 48);
+    let mut fields = gpu.fields().unwrap();
+    assert_eq!(fields.take(Field::MemoryTemperature).unwrap(), 48);
+    assert_eq!(fields.take(Field::NvlinkCount).unwrap(), 18);
     assert_eq!(gpu.vgpu_license_status().unwrap(), 0);
     let expected = Memory {
         total: 81_559 * MIB,
@@ -114,18 +137,21 @@ fn an_old_driver_reads_memory_by_the_first_version() {
 #[test]
 fn unsupported_and_failed_are_told_apart_and_stay_local() {
     let world = World::new(
-        "gpu 0 board L40S\ngpu 0 fault nvmlDeviceGetTemperature return 4711\n\
+        "gpu 0 board L40S\ngpu 0 set gpu_utilization 100\ngpu 0 fault nvmlDeviceGetTemperature return 4711\n\
          gpu 0 fault field:142 return 4\ngpu 1 board T4\ngpu 1 fault * return 15\n",
     );
     let library = world.open();
     let gpu = library.device(0).unwrap();
     assert_eq!(gpu.mig_mode().unwrap_err().code(), "NOT_SUPPORTED");
-    let fields = gpu.fields().unwrap();
-    assert!(fields.memory_temperature.unwrap_err().is_unsupported());
-    assert!(fields.nvlink_sent_kib.unwrap_err().is_unsupported());
-    let refused = fields.remapped_correctable.unwrap_err();
-    assert_eq!(refused.code(), "NO_PERMISSION");
-    assert_eq!(fields.remapped_uncorrectable.unwrap(), 0);
+    let mut fields = gpu.fields().unwrap();
+    let mut absent = |field| fields.take(field).unwrap_err().is_unsupported();
+    assert!(absent(Field::MemoryTemperature) && absent(Field::NvlinkSentKib));
+    let refused = fields.take(Field::RemappedCorrectable).unwrap_err();
+    assert_eq!(
+        (refused.code(), refused.is_refused()),
+        ("NO_PERMISSION", true)
+    );
+    assert_eq!(fields.take(Field::RemappedUncorrectable).unwrap(), 0);
     let odd = gpu.temperature().unwrap_err();
     assert_eq!((odd.code(), odd.is_unsupported()), ("UNKNOWN_CODE", false));
     assert_eq!(gpu.utilization().unwrap().gpu, 100);
@@ -146,42 +172,139 @@ fn instances_carry_the_drivers_names_places_and_memory() {
     assert_eq!(gpu.mig_mode().unwrap(), on);
     assert!(gpu.utilization().unwrap_err().is_unsupported());
     assert!(gpu.power().is_ok(), "the board's own readings stay");
-    let instances: Vec<_> = gpu.mig_instances().unwrap();
-    let instances: Vec<_> = instances.into_iter().map(Result::unwrap).collect();
-    let [large, small] = &instances[..] else {
-        panic!("{instances:?}")
+    let devices: Vec<_> = gpu.mig_devices().unwrap();
+    let devices: Vec<_> = devices.into_iter().map(Result::unwrap).collect();
+    let [large, small] = &devices[..] else {
+        panic!("{devices:?}")
     };
     assert_eq!(large.profile.as_ref().unwrap(), "3g.40gb");
     assert_eq!(small.profile.as_ref().unwrap(), "1g.10gb+me");
     assert_eq!((large.gpu_instance, large.compute_instance), (2, 0));
-    let place = Placement { start: 4, size: 4 };
-    assert_eq!(large.placement.as_ref().unwrap(), &place);
     assert_eq!(large.multiprocessors.as_ref().unwrap(), &60);
     let memory = large.memory.as_ref().unwrap();
     assert_eq!((memory.total, memory.used), (40_448 * MIB, 26 * MIB));
+}
 
-    // Without privileges the place is unknown, and the name is still known from the device itself.
+#[test]
+fn places_are_the_drivers_and_need_privileges() {
+    let text = "gpu 0 board H100\ngpu 0 mig on\ngpu 0 instance 3g.40gb id 2 start 4 used 26\n";
+    let world = World::new(text);
+    let library = world.open();
+    let gpu = library.device(0).unwrap();
+    let profiles = gpu.gpu_profiles().unwrap();
+    let names: Vec<&str> = profiles.iter().map(|p| p.name.as_str()).collect();
+    let expected = [
+        "1g.10gb",
+        "1g.10gb+me",
+        "1g.20gb",
+        "2g.20gb",
+        "3g.40gb",
+        "4g.40gb",
+        "7g.80gb",
+    ];
+    assert_eq!(names, expected);
+    let third = &profiles[4];
+    assert_eq!(
+        (third.id, third.slices, third.most, third.multiprocessors),
+        (9, 3, 2, 60)
+    );
+    let places = gpu.possible_placements(third.id).unwrap();
+    assert_eq!(
+        places,
+        [
+            Placement { start: 0, size: 4 },
+            Placement { start: 4, size: 4 }
+        ]
+    );
+    let instance = GpuInstance {
+        id: 2,
+        profile: 9,
+        placement: Placement { start: 4, size: 4 },
+    };
+    assert_eq!(gpu.gpu_instances(third).unwrap(), [instance]);
+
+    // Without privileges places are unknown, and the names are still known from the devices themselves.
     world.becomes(&format!(
-        "{text}gpu 0 fault nvmlDeviceGetGpuInstanceById return 4\n"
+        "{text}gpu 0 fault nvmlDeviceGetGpuInstancePossiblePlacements_v2 return 4\n\
+         gpu 0 fault nvmlDeviceGetGpuInstances return 4\n"
     ));
-    let instances = gpu.mig_instances().unwrap();
-    let large = instances.into_iter().next().unwrap().unwrap();
-    assert_eq!(large.placement.unwrap_err().code(), "NO_PERMISSION");
+    assert!(gpu.possible_placements(9).unwrap_err().is_refused());
+    assert!(gpu.gpu_instances(third).unwrap_err().is_refused());
+    let large = gpu
+        .mig_devices()
+        .unwrap()
+        .into_iter()
+        .next()
+        .unwrap()
+        .unwrap();
     assert_eq!(large.profile.unwrap(), "3g.40gb");
+}
+
+#[test]
+fn processes_are_read_by_whatever_call_the_driver_has() {
+    let text = "gpu 0 board T4\ngpu 0 process 41 compute used 500 busy 40 20\n\
+                gpu 0 process 42 compute used na\ngpu 0 process 43 graphics used 7\n\
+                gpu 1 board H100\ngpu 1 mig on\ngpu 1 instance 1g.10gb id 9 start 2 used 9\n\
+                gpu 1 process 44 mps used 8 in 9\n";
+    let world = World::new(text);
+    let library = world.open();
+    let gpu = library.device(0).unwrap();
+    let read = || {
+        let found = gpu.processes(List::Compute).unwrap();
+        found.iter().map(|p| (p.pid, p.memory)).collect::<Vec<_>>()
+    };
+    let expected = [(41, Some(500 * MIB)), (42, None)];
+    assert_eq!(read(), expected);
+    assert_eq!(gpu.processes(List::Graphics).unwrap()[0].pid, 43);
+    assert_eq!(gpu.processes(List::Mps).unwrap(), []);
+    let sample = gpu.process_samples(0).unwrap();
+    assert_eq!(sample.len(), 1, "{sample:?}");
+    assert_eq!(
+        (sample[0].pid, sample[0].sm, sample[0].memory),
+        (41, 40, 20)
+    );
+    let partitioned = library.device(1).unwrap();
+    let client = partitioned.processes(List::Mps).unwrap()[0];
+    assert_eq!(
+        (client.gpu_instance, client.compute_instance),
+        (Some(9), Some(0))
+    );
+    assert!(partitioned.process_samples(0).unwrap_err().is_unsupported());
+
+    let call = "nvmlDeviceGetComputeRunningProcesses";
+    let old = format!(
+        "{text}gpu 0 fault {call}_v3 return 13\ngpu 0 fault nvmlDeviceGetProcessesUtilizationInfo return 13\n"
+    );
+    world.becomes(&old);
+    assert_eq!(read(), expected, "second version");
+    assert_eq!(gpu.process_samples(0).unwrap().len(), 1, "the older call");
+    world.becomes(&format!("{old}gpu 0 fault {call}_v2 return 13\n"));
+    assert_eq!(read(), expected, "first version");
+    world.becomes("gpu 0 board T4\n");
+    assert_eq!(read(), []);
+    assert_eq!(gpu.process_samples(0).unwrap(), [], "not found means idle");
+}
+
+#[test]
+fn a_closed_library_is_shut_down_once_whoever_still_holds_it() {
+    let world = World::new("gpu 0 board T4\n");
+    let first = Arc::new(world.open());
+    let held = Arc::clone(&first);
+    first.close();
+    drop(first);
+    assert_eq!(held.device_count().unwrap_err().code(), "UNINITIALIZED");
+    let second = world.open();
+    drop(held);
+    assert_eq!(second.device_count().unwrap(), 1, "the second stays open");
+    drop(second);
+    assert_eq!(world.state("open"), 0);
 }
 
 #[test]
 fn a_partitioned_board_without_instances_is_no_fault() {
     let world = World::new("gpu 0 board A100\ngpu 0 mig on\n");
     let library = world.open();
-    assert!(
-        library
-            .device(0)
-            .unwrap()
-            .mig_instances()
-            .unwrap()
-            .is_empty()
-    );
+    assert!(library.device(0).unwrap().mig_devices().unwrap().is_empty());
 }
 
 #[test]

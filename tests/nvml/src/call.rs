@@ -7,26 +7,43 @@ use std::time::Duration;
 use nvml_wrapper_sys::bindings::{
     nvmlDevice_t, nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_SIZE as INSUFFICIENT_SIZE,
     nvmlReturn_enum_NVML_ERROR_INVALID_ARGUMENT as INVALID_ARGUMENT,
+    nvmlReturn_enum_NVML_ERROR_UNINITIALIZED as UNINITIALIZED,
     nvmlReturn_enum_NVML_ERROR_UNKNOWN as UNKNOWN, nvmlReturn_enum_NVML_SUCCESS as SUCCESS,
     nvmlReturn_t,
 };
 
-use crate::board::{Board, Instance};
+use std::sync::Arc;
+
+use crate::board::{Board, Compute, Instance};
+use crate::state::{self, Running};
 use crate::world::{Effect, World};
 
 /// The code a function returns instead of an answer.
 pub(crate) type Outcome<T = ()> = Result<T, nvmlReturn_t>;
 
-/// The board or MIG device that a call is about.
+/// The board, GPU instance or MIG device that a call is about.
 pub(crate) struct Subject<'w> {
     pub(crate) gpu: u32,
     pub(crate) board: &'w Board,
+    /// Of an instance and of a device in it.
     pub(crate) instance: Option<&'w Instance>,
+    /// Of a device.
+    pub(crate) compute: Option<&'w Compute>,
+}
+
+/// What a handle stands for on its board.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    Whole,
+    /// GPU instance at this place of the list.
+    Instance(usize),
+    /// MIG device at this place of the list.
+    Device(usize),
 }
 
 /// Answers a call that concerns no board.
 pub(crate) fn on_system(call: &str, body: impl FnOnce(&World) -> Outcome) -> nvmlReturn_t {
-    code(enter(call, None).and_then(|world| body(&world)))
+    code(enter(call, None).and_then(|(world, _running)| body(&world)))
 }
 
 /// Answers a call on a board or a MIG device.
@@ -43,12 +60,19 @@ fn answer_on_device(
     handle: usize,
     body: impl FnOnce(&World, Subject<'_>) -> Outcome,
 ) -> Outcome {
-    let (gpu, index) = parts(handle).ok_or(INVALID_ARGUMENT)?;
-    let world = enter(call, Some(gpu))?;
+    let (gpu, part) = parts(handle).ok_or(INVALID_ARGUMENT)?;
+    let (world, _running) = enter(call, Some(gpu))?;
     let board = world.boards.get(&gpu).ok_or(INVALID_ARGUMENT)?;
-    let instance = match index {
-        Some(index) => Some(board.instances.get(index).ok_or(INVALID_ARGUMENT)?),
-        None => None,
+    let (instance, compute) = match part {
+        Part::Whole => (None, None),
+        Part::Instance(index) => {
+            let instance = board.instances.get(index);
+            (Some(instance.ok_or(INVALID_ARGUMENT)?), None)
+        }
+        Part::Device(index) => {
+            let (instance, compute) = board.devices().nth(index).ok_or(INVALID_ARGUMENT)?;
+            (Some(instance), Some(compute))
+        }
     };
     body(
         &world,
@@ -56,12 +80,18 @@ fn answer_on_device(
             gpu,
             board,
             instance,
+            compute,
         },
     )
 }
 
 /// The world, once the faults that only take time are over.
-pub(crate) fn enter(call: &str, gpu: Option<u32>) -> Outcome<World> {
+pub(crate) fn enter(call: &str, gpu: Option<u32>) -> Outcome<(Arc<World>, Running)> {
+    let running = Running::begin();
+    // The one call that may come before the library is initialised.
+    if call != "nvmlInit_v2" && !state::is_open() {
+        return Err(UNINITIALIZED);
+    }
     loop {
         let world = World::read().map_err(|complaint| {
             eprintln!("driver library for tests: {complaint}");
@@ -76,7 +106,7 @@ pub(crate) fn enter(call: &str, gpu: Option<u32>) -> Outcome<World> {
             }
         }
         if !hangs {
-            return Ok(world);
+            return Ok((world, running));
         }
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -86,16 +116,27 @@ fn code(outcome: Outcome) -> nvmlReturn_t {
     outcome.err().unwrap_or(SUCCESS)
 }
 
-/// A handle for a board, or for the device at `instance` of it. Never null.
-pub(crate) fn handle<T>(gpu: u32, instance: Option<usize>) -> *mut T {
-    let number = (gpu as usize + 1) << 8 | instance.map_or(0, |i| i + 1);
-    std::ptr::without_provenance_mut(number)
+/// A handle for a board or a part of it. Never null.
+pub(crate) fn handle<T>(gpu: u32, part: Part) -> *mut T {
+    let part = match part {
+        Part::Whole => 0,
+        Part::Instance(index) => 0x100 | index,
+        Part::Device(index) => 0x200 | index,
+    };
+    std::ptr::without_provenance_mut((gpu as usize + 1) << 12 | part)
 }
 
 /// The reverse of [`handle`].
-pub(crate) fn parts(handle: usize) -> Option<(u32, Option<usize>)> {
-    let gpu = u32::try_from((handle >> 8).checked_sub(1)?).ok()?;
-    Some((gpu, (handle & 0xff).checked_sub(1)))
+pub(crate) fn parts(handle: usize) -> Option<(u32, Part)> {
+    let gpu = u32::try_from((handle >> 12).checked_sub(1)?).ok()?;
+    let index = handle & 0xff;
+    let part = match (handle >> 8) & 0xf {
+        0 => Part::Whole,
+        1 => Part::Instance(index),
+        2 => Part::Device(index),
+        _ => return None,
+    };
+    Some((gpu, part))
 }
 
 /// Gives the caller a value.

@@ -11,7 +11,8 @@ use nvml_wrapper_sys::bindings::{
     nvmlReturn_enum_NVML_ERROR_TIMEOUT as TIMEOUT, nvmlReturn_t,
 };
 
-use crate::call::{Outcome, handle, on_device, on_system, put};
+use crate::call::{Outcome, Part, handle, on_device, on_system, put};
+use crate::state;
 use crate::world::World;
 
 /// For each set, how many of a board's errors it has seen.
@@ -27,6 +28,7 @@ unsafe extern "C" fn nvmlEventSetCreate(out: *mut nvmlEventSet_t) -> nvmlReturn_
         let mut sets = sets();
         let id = sets.keys().next_back().map_or(1, |last| last + 1);
         sets.insert(id, BTreeMap::new());
+        state::change("event_sets", 1);
         // SAFETY: the caller gives a writable handle, as nvml.h asks.
         unsafe { put(out, std::ptr::without_provenance_mut(id)) }
     })
@@ -35,8 +37,9 @@ unsafe extern "C" fn nvmlEventSetCreate(out: *mut nvmlEventSet_t) -> nvmlReturn_
 #[unsafe(no_mangle)]
 extern "C" fn nvmlEventSetFree(set: nvmlEventSet_t) -> nvmlReturn_t {
     on_system("nvmlEventSetFree", |_| {
-        let freed = sets().remove(&set.addr());
-        freed.map(drop).ok_or(INVALID_ARGUMENT)
+        sets().remove(&set.addr()).ok_or(INVALID_ARGUMENT)?;
+        state::change("event_sets", -1);
+        Ok(())
     })
 }
 
@@ -65,7 +68,7 @@ unsafe extern "C" fn nvmlEventSetWait_v2(
         let code = on_system("nvmlEventSetWait_v2", |world| {
             let (gpu, xid) = next(world, set)?;
             let event = nvmlEventData_t {
-                device: handle(gpu, None),
+                device: handle(gpu, Part::Whole),
                 eventType: nvmlEventTypeXidCriticalError.into(),
                 eventData: xid,
                 gpuInstanceId: u32::MAX,

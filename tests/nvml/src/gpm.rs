@@ -1,5 +1,6 @@
 //! Performance monitoring: samples are kept until they are freed. The ratios are readings of the file in percent,
-//! `gpm_graphics`, `gpm_tensor` and `gpm_dram` of a board, and with `.ID` after the name those of a GPU instance.
+//! `gpm_graphics`, `gpm_sm`, `gpm_occupancy`, `gpm_tensor` and `gpm_dram` of a board, and with `.ID` after the name those
+//! of a GPU instance.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,6 +13,7 @@ use nvml_wrapper_sys::bindings::{
 };
 
 use crate::call::{Outcome, on_device, on_system, put};
+use crate::state;
 use crate::world::World;
 
 /// What was sampled: a board, and one of its instances. `None` before it is filled.
@@ -31,7 +33,7 @@ unsafe extern "C" fn nvmlGpmQueryDeviceSupport(
     on_device("nvmlGpmQueryDeviceSupport", device, |_, subject| {
         let support = nvmlGpmSupport_t {
             version: 1,
-            isSupportedDevice: u32::from(subject.board.model.key == "H100"),
+            isSupportedDevice: u32::from(subject.board.readings.contains_key("gpm_graphics")),
         };
         // SAFETY: the caller gives a writable structure, as nvml.h asks.
         unsafe { put(out, support) }
@@ -44,6 +46,7 @@ unsafe extern "C" fn nvmlGpmSampleAlloc(out: *mut nvmlGpmSample_t) -> nvmlReturn
         let mut samples = samples();
         let id = samples.keys().next_back().map_or(1, |last| last + 1);
         samples.insert(id, None);
+        state::change("samples", 1);
         // SAFETY: the caller gives a writable handle, as nvml.h asks.
         unsafe { put(out, std::ptr::without_provenance_mut(id)) }
     })
@@ -52,8 +55,9 @@ unsafe extern "C" fn nvmlGpmSampleAlloc(out: *mut nvmlGpmSample_t) -> nvmlReturn
 #[unsafe(no_mangle)]
 extern "C" fn nvmlGpmSampleFree(sample: nvmlGpmSample_t) -> nvmlReturn_t {
     on_system("nvmlGpmSampleFree", |_| {
-        let freed = samples().remove(&sample.addr());
-        freed.map(drop).ok_or(INVALID_ARGUMENT)
+        samples().remove(&sample.addr()).ok_or(INVALID_ARGUMENT)?;
+        state::change("samples", -1);
+        Ok(())
     })
 }
 
@@ -109,11 +113,14 @@ unsafe extern "C" fn nvmlGpmMetricsGet(request: *mut nvmlGpmMetricsGet_t) -> nvm
 fn percent(world: &World, gpu: u32, instance: Option<u32>, metric: u32) -> Option<f64> {
     let name = match metric {
         1 => "gpm_graphics",
+        2 => "gpm_sm",
+        3 => "gpm_occupancy",
         5 => "gpm_tensor",
         10 => "gpm_dram",
         _ => return None,
     };
     let name = instance.map_or(name.to_owned(), |id| format!("{name}.{id}"));
+    // Two samples that are the same instance's by number and another's by cut are not told apart, as in the driver.
     let value = world.boards.get(&gpu)?.readings.get(&name)?;
     u32::try_from(*value).ok().map(f64::from)
 }

@@ -1,18 +1,22 @@
-//! Partitions: the mode, the devices of a partitioned board, and their profiles and places.
+//! Partitions: the mode, the profiles that a board offers, its GPU instances and the devices in them.
 
 use nvml_wrapper_sys::bindings::{
     nvmlDevice_t, nvmlDeviceAttributes_t, nvmlGpuInstance_t, nvmlGpuInstanceInfo_t,
     nvmlGpuInstancePlacement_t, nvmlGpuInstanceProfileInfo_v2_t,
+    nvmlReturn_enum_NVML_ERROR_ARGUMENT_VERSION_MISMATCH as VERSION_MISMATCH,
+    nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_SIZE as INSUFFICIENT_SIZE,
     nvmlReturn_enum_NVML_ERROR_INVALID_ARGUMENT as INVALID_ARGUMENT,
     nvmlReturn_enum_NVML_ERROR_NOT_FOUND as NOT_FOUND,
     nvmlReturn_enum_NVML_ERROR_NOT_SUPPORTED as NOT_SUPPORTED, nvmlReturn_t,
 };
 
-use crate::board::Instance;
-use crate::call::{Outcome, Subject, array, handle, on_device, parts, put};
+use exporter_core::mig::profile::Profile;
 
-/// Seven compute slices: as many devices as a board of these products can have.
-const MOST_DEVICES: u32 = 7;
+use crate::board::{Compute, Instance, multiprocessors};
+use crate::call::{Outcome, Part, Subject, array, handle, on_device, put};
+
+/// `NVML_GPU_INSTANCE_PROFILE_COUNT` of nvml.h.
+const PROFILES: usize = 18;
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn nvmlDeviceGetMigMode(
@@ -33,7 +37,7 @@ unsafe extern "C" fn nvmlDeviceGetMaxMigDeviceCount(
     out: *mut u32,
 ) -> nvmlReturn_t {
     on_device("nvmlDeviceGetMaxMigDeviceCount", device, |_, subject| {
-        let most = subject.board.mig.map_or(0, |_| MOST_DEVICES);
+        let most = subject.board.model.mig.map_or(0, |mig| mig.slices);
         // SAFETY: the caller gives a writable integer, as nvml.h asks.
         unsafe { put(out, most) }
     })
@@ -45,22 +49,19 @@ unsafe extern "C" fn nvmlDeviceGetMigDeviceHandleByIndex(
     index: u32,
     out: *mut nvmlDevice_t,
 ) -> nvmlReturn_t {
-    on_device(
-        "nvmlDeviceGetMigDeviceHandleByIndex",
-        device,
-        |_, subject| {
-            let index = index as usize;
-            if subject.board.mig != Some(true) || index >= subject.board.instances.len() {
-                return Err(NOT_FOUND);
-            }
-            // SAFETY: the caller gives a writable handle, as nvml.h asks.
-            unsafe { put(out, handle(subject.gpu, Some(index))) }
-        },
-    )
+    let call = "nvmlDeviceGetMigDeviceHandleByIndex";
+    on_device(call, device, |_, subject| {
+        let index = index as usize;
+        if subject.board.mig != Some(true) || index >= subject.board.devices().count() {
+            return Err(NOT_FOUND);
+        }
+        // SAFETY: the caller gives a writable handle, as nvml.h asks.
+        unsafe { put(out, handle(subject.gpu, Part::Device(index))) }
+    })
 }
 
-fn instance<'w>(subject: &Subject<'w>) -> Outcome<&'w Instance> {
-    subject.instance.ok_or(NOT_SUPPORTED)
+fn parts<'w>(subject: &Subject<'w>) -> Outcome<(&'w Instance, &'w Compute)> {
+    subject.instance.zip(subject.compute).ok_or(NOT_SUPPORTED)
 }
 
 #[unsafe(no_mangle)]
@@ -70,7 +71,7 @@ unsafe extern "C" fn nvmlDeviceGetGpuInstanceId(
 ) -> nvmlReturn_t {
     on_device("nvmlDeviceGetGpuInstanceId", device, |_, subject| {
         // SAFETY: the caller gives a writable integer, as nvml.h asks.
-        unsafe { put(out, instance(&subject)?.id) }
+        unsafe { put(out, parts(&subject)?.0.id) }
     })
 }
 
@@ -80,9 +81,8 @@ unsafe extern "C" fn nvmlDeviceGetComputeInstanceId(
     out: *mut u32,
 ) -> nvmlReturn_t {
     on_device("nvmlDeviceGetComputeInstanceId", device, |_, subject| {
-        instance(&subject)?;
         // SAFETY: the caller gives a writable integer, as nvml.h asks.
-        unsafe { put(out, 0) }
+        unsafe { put(out, parts(&subject)?.1.id) }
     })
 }
 
@@ -92,20 +92,93 @@ unsafe extern "C" fn nvmlDeviceGetAttributes_v2(
     out: *mut nvmlDeviceAttributes_t,
 ) -> nvmlReturn_t {
     on_device("nvmlDeviceGetAttributes_v2", device, |_, subject| {
-        let profile = instance(&subject)?.profile;
+        let (instance, compute) = parts(&subject)?;
+        let slices = instance.profile.slices;
         let attributes = nvmlDeviceAttributes_t {
-            multiprocessorCount: profile.multiprocessors,
-            sharedCopyEngineCount: profile.slices,
-            sharedDecoderCount: profile.slices,
+            multiprocessorCount: compute.multiprocessors,
+            sharedCopyEngineCount: slices,
+            sharedDecoderCount: slices,
             sharedEncoderCount: 0,
-            sharedJpegCount: profile.slices,
+            sharedJpegCount: slices,
             sharedOfaCount: 0,
-            gpuInstanceSliceCount: profile.slices,
-            computeInstanceSliceCount: profile.slices,
-            memorySizeMB: profile.memory_mib,
+            gpuInstanceSliceCount: slices,
+            computeInstanceSliceCount: compute.slices,
+            memorySizeMB: subject.board.model.memory_mib(instance.profile),
         };
         // SAFETY: the caller gives a writable structure, as nvml.h asks.
         unsafe { put(out, attributes) }
+    })
+}
+
+/// The profile of that number, on a board that is partitioned.
+fn profile(subject: &Subject<'_>, id: u32) -> Outcome<&'static Profile> {
+    if subject.board.mig != Some(true) {
+        return Err(NOT_SUPPORTED);
+    }
+    let mut profiles = subject.board.model.profiles().iter();
+    profiles
+        .find(|profile| profile.id == id)
+        .ok_or(INVALID_ARGUMENT)
+}
+
+/// Gives the caller a list and its length: only the length without a buffer, and nothing where it does not fit.
+///
+/// # Safety
+/// `count` is writable and, unless `out` is null, says for how many elements there is room at `out`.
+unsafe fn put_list<T>(out: *mut T, count: *mut u32, list: Vec<T>) -> Outcome {
+    let length = u32::try_from(list.len()).map_err(|_| INSUFFICIENT_SIZE)?;
+    // SAFETY: writable by this function's contract.
+    let room = *unsafe { count.as_ref() }.ok_or(INVALID_ARGUMENT)?;
+    // SAFETY: as above.
+    unsafe { put(count, length) }?;
+    if out.is_null() {
+        return Ok(());
+    }
+    if length > room {
+        return Err(INSUFFICIENT_SIZE);
+    }
+    for (index, value) in list.into_iter().enumerate() {
+        // SAFETY: within the room that the caller says there is.
+        unsafe { out.add(index).write(value) };
+    }
+    Ok(())
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetGpuInstancePossiblePlacements_v2(
+    device: nvmlDevice_t,
+    id: u32,
+    out: *mut nvmlGpuInstancePlacement_t,
+    count: *mut u32,
+) -> nvmlReturn_t {
+    let call = "nvmlDeviceGetGpuInstancePossiblePlacements_v2";
+    on_device(call, device, |_, subject| {
+        let profile = profile(&subject, id)?;
+        let place = |start: &u32| nvmlGpuInstancePlacement_t {
+            start: *start,
+            size: profile.size,
+        };
+        // Static: what lies on the board does not matter, as in the driver.
+        let places = profile.starts.iter().map(place).collect();
+        // SAFETY: the caller gives a list and its room, as nvml.h asks.
+        unsafe { put_list(out, count, places) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetGpuInstances(
+    device: nvmlDevice_t,
+    id: u32,
+    out: *mut nvmlGpuInstance_t,
+    count: *mut u32,
+) -> nvmlReturn_t {
+    on_device("nvmlDeviceGetGpuInstances", device, |_, subject| {
+        profile(&subject, id)?;
+        let instances = subject.board.instances.iter().enumerate();
+        let own = instances.filter(|(_, instance)| instance.profile.id == id);
+        let handles = own.map(|(index, _)| handle(subject.gpu, Part::Instance(index)));
+        // SAFETY: the caller gives a list and its room, as nvml.h asks.
+        unsafe { put_list(out, count, handles.collect()) }
     })
 }
 
@@ -119,7 +192,7 @@ unsafe extern "C" fn nvmlDeviceGetGpuInstanceById(
         let index = subject.board.instances.iter().position(|i| i.id == id);
         let index = index.ok_or(NOT_FOUND)?;
         // SAFETY: the caller gives a writable handle, as nvml.h asks.
-        unsafe { put(out, handle(subject.gpu, Some(index))) }
+        unsafe { put(out, handle(subject.gpu, Part::Instance(index))) }
     })
 }
 
@@ -128,13 +201,12 @@ unsafe extern "C" fn nvmlGpuInstanceGetInfo(
     gpu_instance: nvmlGpuInstance_t,
     out: *mut nvmlGpuInstanceInfo_t,
 ) -> nvmlReturn_t {
-    // A GPU instance's handle has the form of a MIG device's.
+    // A GPU instance's handle has the form of a device's.
     let device: nvmlDevice_t = gpu_instance.cast();
     on_device("nvmlGpuInstanceGetInfo", device, |_, subject| {
-        let instance = instance(&subject)?;
-        let (gpu, _) = parts(device.addr()).ok_or(INVALID_ARGUMENT)?;
+        let instance = subject.instance.ok_or(INVALID_ARGUMENT)?;
         let info = nvmlGpuInstanceInfo_t {
-            device: handle(gpu, None),
+            device: handle(subject.gpu, Part::Whole),
             id: instance.id,
             profileId: instance.profile.id,
             placement: nvmlGpuInstancePlacement_t {
@@ -147,31 +219,40 @@ unsafe extern "C" fn nvmlGpuInstanceGetInfo(
     })
 }
 
+/// By the number of `NVML_GPU_INSTANCE_PROFILE_*`. Which number means which profile the driver alone knows; here they
+/// are those of the table.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetGpuInstanceProfileInfoByIdV(
+unsafe extern "C" fn nvmlDeviceGetGpuInstanceProfileInfoV(
     device: nvmlDevice_t,
-    profile: u32,
+    number: u32,
     out: *mut nvmlGpuInstanceProfileInfo_v2_t,
 ) -> nvmlReturn_t {
-    let call = "nvmlDeviceGetGpuInstanceProfileInfoByIdV";
+    let call = "nvmlDeviceGetGpuInstanceProfileInfoV";
     on_device(call, device, |_, subject| {
-        let mut profiles = subject.board.model.profiles.iter();
-        let profile = profiles.find(|p| p.id == profile).ok_or(NOT_SUPPORTED)?;
+        let number = number as usize;
+        if number >= PROFILES {
+            return Err(INVALID_ARGUMENT);
+        }
+        let profile = subject.board.model.profiles().get(number);
+        let profile = profile.ok_or(NOT_SUPPORTED)?;
         // SAFETY: the caller gives an initialised structure or null, as nvml.h asks.
         let version = unsafe { out.as_ref() }.ok_or(INVALID_ARGUMENT)?.version;
+        if version >> 24 != 2 {
+            return Err(VERSION_MISMATCH);
+        }
         let info = nvmlGpuInstanceProfileInfo_v2_t {
             version,
             id: profile.id,
             isP2pSupported: 0,
             sliceCount: profile.slices,
-            instanceCount: MOST_DEVICES / profile.slices,
-            multiprocessorCount: profile.multiprocessors,
+            instanceCount: profile.max,
+            multiprocessorCount: multiprocessors(profile),
             copyEngineCount: profile.slices,
             decoderCount: profile.slices,
             encoderCount: 0,
             jpegCount: profile.slices,
             ofaCount: 0,
-            memorySizeMB: profile.memory_mib,
+            memorySizeMB: subject.board.model.memory_mib(profile),
             name: array(&format!("MIG {}", profile.name)),
         };
         // SAFETY: as above, and it is writable.

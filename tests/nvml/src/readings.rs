@@ -73,6 +73,12 @@ integers! {
     nvmlDeviceGetPowerUsage: u32 = narrow("power");
     nvmlDeviceGetTotalEnergyConsumption: u64 = reading("energy");
     nvmlDeviceGetPcieReplayCounter: u32 = narrow("pcie_replays");
+    nvmlDeviceGetCurrPcieLinkGeneration: u32 = narrow("pcie_generation");
+    nvmlDeviceGetCurrPcieLinkWidth: u32 = narrow("pcie_width");
+    nvmlDeviceGetPowerManagementLimit: u32 = narrow("power_limit");
+    nvmlDeviceGetEnforcedPowerLimit: u32 = narrow("enforced_power_limit");
+    nvmlDeviceGetCurrentClocksEventReasons: u64 = reading("clock_events");
+    nvmlDeviceGetCurrentClocksThrottleReasons: u64 = reading("clock_events");
 }
 
 engines! {
@@ -80,21 +86,48 @@ engines! {
     nvmlDeviceGetDecoderUtilization = "decoder_utilization";
 }
 
+/// Functions that give the clock of a domain, from readings with an ending.
+macro_rules! clocks {
+    ($($function:ident = $ending:literal;)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $function(
+            device: nvmlDevice_t,
+            clock: nvmlClockType_t,
+            out: *mut u32,
+        ) -> nvmlReturn_t {
+            on_device(stringify!($function), device, |_, subject| {
+                let name = match clock {
+                    CLOCK_SM => concat!("sm_clock", $ending),
+                    CLOCK_MEMORY => concat!("memory_clock", $ending),
+                    _ => return Err(NOT_SUPPORTED),
+                };
+                let value = narrow(&subject, name)?;
+                // SAFETY: the caller gives a writable integer, as nvml.h asks.
+                unsafe { put(out, value) }
+            })
+        }
+    )*};
+}
+
+clocks! {
+    nvmlDeviceGetClockInfo = "";
+    nvmlDeviceGetMaxClockInfo = "_limit";
+}
+
 #[unsafe(no_mangle)]
-unsafe extern "C" fn nvmlDeviceGetClockInfo(
+unsafe extern "C" fn nvmlDeviceGetNvLinkState(
     device: nvmlDevice_t,
-    clock: nvmlClockType_t,
+    link: u32,
     out: *mut u32,
 ) -> nvmlReturn_t {
-    on_device("nvmlDeviceGetClockInfo", device, |_, subject| {
-        let name = match clock {
-            CLOCK_SM => "sm_clock",
-            CLOCK_MEMORY => "memory_clock",
-            _ => return Err(NOT_SUPPORTED),
-        };
-        let value = narrow(&subject, name)?;
+    on_device("nvmlDeviceGetNvLinkState", device, |_, subject| {
+        let links = reading(&subject, "nvlink_count")?;
+        let up = reading(&subject, "nvlinks_up")?;
+        if u64::from(link) >= links {
+            return Err(INVALID_ARGUMENT);
+        }
         // SAFETY: the caller gives a writable integer, as nvml.h asks.
-        unsafe { put(out, value) }
+        unsafe { put(out, u32::from(u64::from(link) < up)) }
     })
 }
 
@@ -129,11 +162,8 @@ unsafe extern "C" fn nvmlDeviceGetUtilizationRates(
 /// Total, reserved and used, in bytes. An instance reserves nothing, as recordings of real boards show.
 fn memory(subject: &Subject<'_>) -> Outcome<(u64, u64, u64)> {
     if let Some(instance) = subject.instance {
-        return Ok((
-            instance.profile.memory_mib * MIB,
-            0,
-            instance.used_mib * MIB,
-        ));
+        let size = subject.board.model.memory_mib(instance.profile);
+        return Ok((size * MIB, 0, instance.used_mib * MIB));
     }
     Ok((
         reading(subject, "memory_total_mib")? * MIB,

@@ -7,16 +7,23 @@ use nvml_wrapper_sys::bindings::{
     nvmlReturn_t,
 };
 
-use crate::call::{Subject, array, handle, on_device, on_system, put, put_text};
+use crate::call::{Part, Subject, array, handle, on_device, on_system, put, put_text};
+use crate::state;
 
 #[unsafe(no_mangle)]
 extern "C" fn nvmlInit_v2() -> nvmlReturn_t {
-    on_system("nvmlInit_v2", |_| Ok(()))
+    on_system("nvmlInit_v2", |_| {
+        state::change("open", 1);
+        Ok(())
+    })
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn nvmlShutdown() -> nvmlReturn_t {
-    on_system("nvmlShutdown", |_| Ok(()))
+    on_system("nvmlShutdown", |_| {
+        state::change("open", -1);
+        Ok(())
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -43,9 +50,9 @@ unsafe extern "C" fn nvmlDeviceGetHandleByIndex_v2(
 ) -> nvmlReturn_t {
     on_device(
         "nvmlDeviceGetHandleByIndex_v2",
-        handle(index, None),
+        handle(index, Part::Whole),
         // SAFETY: the caller gives a writable handle, as nvml.h asks.
-        |_, subject| unsafe { put(out, handle(subject.gpu, None)) },
+        |_, subject| unsafe { put(out, handle(subject.gpu, Part::Whole)) },
     )
 }
 
@@ -61,11 +68,16 @@ unsafe extern "C" fn nvmlDeviceGetUUID(
     })
 }
 
+/// As drivers do it, a MIG device's UUID is made of its board and its numbers: one that is cut anew is called the same.
 fn uuid(subject: &Subject<'_>) -> String {
     let gpu = subject.gpu;
-    match subject.instance {
-        None => format!("GPU-00000000-0000-0000-0000-{gpu:012}"),
-        Some(instance) => format!("MIG-{gpu:08}-0000-0000-0000-{:012}", instance.id),
+    match (subject.instance, subject.compute) {
+        (Some(instance), Some(compute)) => {
+            let (id, compute) = (instance.id, compute.id);
+            format!("MIG-{gpu:08}-0000-0000-{compute:04}-{id:012}")
+        }
+        _ => (subject.board.uuid.clone())
+            .unwrap_or_else(|| format!("GPU-00000000-0000-0000-0000-{gpu:012}")),
     }
 }
 
@@ -77,9 +89,12 @@ unsafe extern "C" fn nvmlDeviceGetName(
 ) -> nvmlReturn_t {
     on_device("nvmlDeviceGetName", device, |_, subject| {
         let name = subject.board.model.name;
-        let name = match subject.instance {
-            None => name.to_owned(),
-            Some(instance) => format!("{name} MIG {}", instance.profile.name),
+        let name = match (subject.instance, subject.compute) {
+            (Some(instance), Some(compute)) if compute.slices < instance.profile.slices => {
+                format!("{name} MIG {}c.{}", compute.slices, instance.profile.name)
+            }
+            (Some(instance), Some(_)) => format!("{name} MIG {}", instance.profile.name),
+            _ => name.to_owned(),
         };
         // SAFETY: the caller gives `length` writable bytes, as nvml.h asks.
         unsafe { put_text(out, length, &name) }

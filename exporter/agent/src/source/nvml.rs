@@ -1,115 +1,219 @@
 //! GPUs of this node through NVIDIA's management library, opened at run time. A failing board or call costs its own
-//! values only, and an absent or failing library is tried again at the next gather. Calls can hang: the thread that
-//! owns this source is the only one that waits for them.
+//! values only, and an absent or failing library is tried again at the next gather. A call can hang for ever: the board it
+//! was made on is left out until it returns, and the others go on. Never waits for the driver without an end.
+
+mod board;
+
+mod caller;
 
 mod engines;
+
+mod partition;
+
+mod processes;
+
+mod rate;
+
+mod search;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use exporter_core::device::{Gpu, Identity, Instance, Memory, Partitioning, Readings};
+use exporter_core::device::{Gpu, Identity, Memory, Partitioning, Xids};
 use exporter_core::reading::Reading;
-use exporter_nvml::{Answer, Device, Error, Fields, Library, XidWatch};
+use exporter_nvml::{Answer, Error, Library};
 
-use self::engines::Windows;
+use self::board::Board;
+use self::caller::{Caller, Late, Missed, Patience};
 use super::{Gathered, Source, SourceError};
 
-/// DCGM discards hotter readings, in degrees Celsius (`DcgmCacheManager.cpp`): drivers give such numbers for none.
-const HOTTEST: u64 = 200;
-
-/// Bound on the errors taken in one pass, so that a board that reports without end does not hold up the others.
-const XIDS_AT_ONCE: usize = 1000;
+/// At the end: time to give back what was taken from the library, and to shut it down without that when a call hangs.
+const GIVE_BACK: Duration = Duration::from_secs(1);
+const SHUT_DOWN: Duration = Duration::from_millis(700);
 
 /// The driver library, opened on the first gather and again after it was lost, and what is remembered of its boards.
-#[derive(Default)]
 pub(crate) struct Nvml {
     path: Option<PathBuf>,
+    patience: Patience,
+    caller: Caller,
     library: Option<Arc<Library>>,
-    boards: BTreeMap<u32, Board>,
+    /// A look at the library that did not return.
+    looking: Option<Late<Answer<Look>>>,
+    slots: BTreeMap<u32, Slot>,
+    /// Passes in which a board had no measure of its load.
+    blind: BTreeMap<String, u32>,
 }
 
-/// What the next pass needs of this one.
-#[derive(Default)]
-struct Board {
+/// A board, or the call that keeps it.
+enum Slot {
+    Here(Box<Board>),
+    Away(Away),
+}
+
+/// A board in a call that does not return.
+struct Away {
+    late: Late<(Box<Board>, Answer<Gpu>)>,
     identity: Option<Identity>,
-    xids: Xids,
-    last_xid: u64,
-    links: Option<Links>,
-    engines: Windows,
+    xids: Reading<Xids>,
 }
 
-/// The watch over a board's errors, opened at the first pass.
-#[derive(Default)]
-enum Xids {
-    #[default]
-    NotYet,
-    Unsupported,
-    Watched(XidWatch),
-}
-
-/// Link counters, both directions, and when they were read.
-#[derive(Clone, Copy)]
-struct Links {
-    kib: u64,
-    at: Instant,
+/// What concerns no board.
+struct Look {
+    library: Arc<Library>,
+    driver_version: Option<String>,
+    count: u32,
 }
 
 impl Nvml {
-    /// `path` names the library's file; without one the loader searches for it.
-    pub(crate) fn new(path: Option<PathBuf>) -> Self {
+    /// `path` names the library's file, or a folder under which it lies; without one it is searched for. A call that
+    /// takes longer than `deadline` is taken for one that hangs.
+    pub(crate) fn new(path: Option<PathBuf>, deadline: Duration) -> Self {
         Self {
             path,
-            ..Self::default()
+            patience: Patience {
+                deadline,
+                leaving: Arc::new(AtomicBool::new(false)),
+            },
+            caller: Caller::default(),
+            library: None,
+            looking: None,
+            slots: BTreeMap::new(),
+            blind: BTreeMap::new(),
         }
     }
 
-    fn read(&mut self) -> Answer<Gathered> {
-        let library = match &self.library {
-            Some(library) => Arc::clone(library),
-            None => Arc::new(Library::open(self.path.as_deref())?),
+    /// Opens the library where it is not, and counts its boards.
+    fn look(&mut self) -> Result<Look, SourceError> {
+        let outcome = if let Some(late) = self.looking.take() {
+            late.arrived().ok_or(Missed::Late(late))
+        } else {
+            let (library, path) = (self.library.clone(), self.path.clone());
+            self.caller
+                .run(&self.patience, move || look(library, path.as_deref()))
         };
-        self.library = Some(Arc::clone(&library));
-        let count = library.device_count()?;
-        // A board that went away and comes back is seen as new.
-        self.boards.retain(|index, _| *index < count);
-        let gpus = (0..count).map(|index| self.gpu(&library, index));
-        let gpus = gpus.collect::<Answer<Vec<Gpu>>>()?;
-        Ok(Gathered {
-            driver_version: library.driver_version().ok(),
-            incomplete: gpus.iter().find_map(missing),
-            gpus,
-        })
+        match outcome {
+            Ok(Ok(look)) => {
+                self.library = Some(Arc::clone(&look.library));
+                Ok(look)
+            }
+            Ok(Err(error)) => Err(self.forget(&line(&error))),
+            Err(Missed::Late(late)) => {
+                let reason = hung(late.call);
+                self.looking = Some(late);
+                Err(SourceError::Unreachable(reason))
+            }
+            Err(Missed::Broken(reason)) => Err(self.forget(&reason)),
+        }
+    }
+
+    /// Whatever it is, the only cure known is to open the library anew; watches and samples keep it open.
+    fn forget(&mut self, reason: &str) -> SourceError {
+        self.close();
+        SourceError::Unreachable(reason.to_owned())
     }
 
     /// Fails only when the library as a whole no longer serves this process.
-    fn gpu(&mut self, library: &Arc<Library>, index: u32) -> Answer<Gpu> {
-        let board = self.boards.entry(index).or_default();
-        let gpu = library
-            .device(index)
-            .and_then(|device| board.read(library, &device));
-        let error = match gpu {
-            Err(error) if !error.needs_reopening() => error,
-            gpu => return gpu,
+    fn gpu(&mut self, library: &Arc<Library>, index: u32, now: f64) -> Result<Gpu, SourceError> {
+        let mut board = match self.slots.remove(&index) {
+            None => Box::default(),
+            Some(Slot::Here(board)) => board,
+            Some(Slot::Away(away)) => {
+                let Some((board, _)) = away.late.arrived() else {
+                    let lost = away.gpu(index);
+                    self.slots.insert(index, Slot::Away(away));
+                    return Ok(lost);
+                };
+                // What it read is old; the board is read anew.
+                board
+            }
         };
-        // Watches and samples of a lost board do not outlive it; its name and its last error do.
-        *board = Board {
-            identity: board.identity.take(),
-            last_xid: board.last_xid,
-            ..Board::default()
+        let (identity, xids) = (board.identity.clone(), board.xids.clone());
+        let library = Arc::clone(library);
+        let outcome = self.caller.run(&self.patience, move || {
+            let gpu = board.read(&library, index, now);
+            if gpu.is_err() {
+                *board = board.remains();
+            }
+            (board, gpu)
+        });
+        match outcome {
+            Ok((board, Ok(gpu))) => {
+                self.slots.insert(index, Slot::Here(board));
+                Ok(gpu)
+            }
+            Ok((_, Err(error))) if error.needs_reopening() => Err(self.forget(&line(&error))),
+            Ok((board, Err(error))) => {
+                let lost = lost(
+                    index,
+                    board.identity.clone(),
+                    board.xids.clone(),
+                    error.to_string(),
+                );
+                self.slots.insert(index, Slot::Here(board));
+                Ok(lost)
+            }
+            Err(Missed::Late(late)) => {
+                let away = Away {
+                    late,
+                    identity,
+                    xids,
+                };
+                let lost = away.gpu(index);
+                self.slots.insert(index, Slot::Away(away));
+                Ok(lost)
+            }
+            Err(Missed::Broken(reason)) => Ok(lost(index, identity, xids, reason)),
+        }
+    }
+
+    /// Lets go of the library: first what was taken from it, then the library itself, and the library alone where a call
+    /// hangs. Boards in a call that does not return are left to it; they find the library closed.
+    fn close(&mut self) {
+        let slots = std::mem::take(&mut self.slots);
+        self.looking = None;
+        let Some(library) = self.library.take() else {
+            return;
         };
-        // A board that was never seen whole has no names but its place.
-        let unnamed = || Identity {
-            index,
-            minor: index,
-            ..Identity::default()
+        let own = Arc::clone(&library);
+        let done = self.caller.finish(GIVE_BACK, move || {
+            drop(slots);
+            own.close();
+        });
+        if !done {
+            let mut other = Caller::default();
+            if !other.finish(SHUT_DOWN, move || library.close()) {
+                tracing::warn!("the driver library does not shut down; leaving it as it is");
+            }
+        }
+    }
+
+    /// Says once that a board's load is not measured. The first pass alone tells nothing: some measures need two.
+    fn tell(&mut self, gpu: &Gpu) {
+        let Partitioning::Mig(instances) = &gpu.partitioning else {
+            return;
         };
-        Ok(Gpu {
-            identity: board.identity.clone().unwrap_or_else(unnamed),
-            lost: Some(error.to_string()),
-            ..Gpu::default()
-        })
+        let readings = &gpu.readings;
+        let unknown = |reading: &Reading<f64>| reading.value().is_none();
+        if readings.utilization.value().is_some()
+            || !unknown(&readings.graphics_engine_active)
+            || !instances
+                .iter()
+                .all(|one| unknown(&one.graphics_engine_active))
+        {
+            return;
+        }
+        let passes = self.blind.entry(gpu.identity.uuid.clone()).or_default();
+        *passes = passes.saturating_add(1);
+        if *passes == 2 {
+            tracing::warn!(
+                gpu = gpu.identity.index,
+                model = gpu.identity.model,
+                "while MIG is on the driver measures no utilization of this board: its load is unknown, not zero"
+            );
+        }
     }
 }
 
@@ -118,20 +222,112 @@ impl Source for Nvml {
         "nvml"
     }
 
-    fn gather(&mut self, _now: f64) -> Result<Gathered, SourceError> {
-        self.read().map_err(|error| {
-            // Whatever it is, the only cure known is to open the library anew; watches and samples keep it open.
-            self.boards.clear();
-            self.library = None;
-            SourceError::Unreachable(line(&error))
+    fn leaving(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.patience.leaving)
+    }
+
+    fn gather(&mut self, now: f64) -> Result<Gathered, SourceError> {
+        let look = self.look()?;
+        // A board that went away and comes back is seen as new. What it held is given back on the thread of the calls.
+        let gone = self.slots.split_off(&look.count);
+        if !gone.is_empty() {
+            let _ = self.caller.run(&self.patience, move || drop(gone));
+        }
+        let mut gpus = Vec::new();
+        for index in 0..look.count {
+            if self.patience.leaving.load(Ordering::Relaxed) {
+                return Err(SourceError::Unreachable("the exporter ends".into()));
+            }
+            let gpu = self.gpu(&look.library, index, now)?;
+            self.tell(&gpu);
+            gpus.push(gpu);
+        }
+        Ok(Gathered {
+            driver_version: look.driver_version,
+            incomplete: gpus.iter().find_map(missing),
+            gpus,
         })
     }
 }
 
+<<<<<<< HEAD
 /// Why the library in this file cannot be used now, in one line. Opens and closes it.
 pub(crate) fn usable(path: &Path) -> Result<(), String> {
     let count = Library::open(Some(path)).and_then(|library| library.device_count());
     count.map(drop).map_err(|error| line(&error))
+=======
+impl Drop for Nvml {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Away {
+    fn gpu(&self, index: u32) -> Gpu {
+        lost(
+            index,
+            self.identity.clone(),
+            self.xids.clone(),
+            hung(self.late.call),
+        )
+    }
+}
+
+/// What a board in a call says. No time in it: it is the value of a label.
+fn hung(call: &str) -> String {
+    match call {
+        "" => "the driver library does not load".to_owned(),
+        call => format!("{call} does not return"),
+    }
+}
+
+/// A board that cannot be read; one that was never seen whole has no names but its place.
+fn lost(index: u32, identity: Option<Identity>, xids: Reading<Xids>, reason: String) -> Gpu {
+    let unnamed = || Identity {
+        index,
+        minor: index,
+        ..Identity::default()
+    };
+    Gpu {
+        identity: identity.unwrap_or_else(unnamed),
+        lost: Some(reason),
+        xids,
+        ..Gpu::default()
+    }
+}
+
+/// Opens the first library that can be opened and looks how many boards it has.
+fn look(library: Option<Arc<Library>>, path: Option<&Path>) -> Answer<Look> {
+    let library = match library {
+        Some(library) => library,
+        None => Arc::new(open(path)?),
+    };
+    Ok(Look {
+        count: library.device_count()?,
+        driver_version: library.driver_version().ok(),
+        library,
+    })
+}
+
+fn open(path: Option<&Path>) -> Answer<Library> {
+    let mut refused = None;
+    for file in search::candidates(path) {
+        match Library::open(file.as_deref()) {
+            Ok(library) => return Ok(library),
+            // The first to be there and refuse says more than the later ones that are not there.
+            Err(error) if refused.as_ref().is_none_or(is_absent) => refused = Some(error),
+            Err(_) => {}
+        }
+    }
+    match refused {
+        Some(error) => Err(error),
+        None => Library::open(None),
+    }
+}
+
+fn is_absent(error: &Error) -> bool {
+    error.code() == "LIBRARY_NOT_FOUND"
+>>>>>>> 3cffd5e (nvml: Fence hung boards, read MIG whole)
 }
 
 /// An error and its cause in one line; the wrapper's errors repeat the causes below them.
@@ -146,203 +342,30 @@ fn line(error: &Error) -> String {
 fn missing(gpu: &Gpu) -> Option<String> {
     let lost = gpu.lost.as_deref();
     let unread = || gpu.readings.failures().into_iter().next();
-    let why = lost.or_else(unread).or_else(|| match &gpu.partitioning {
-        Partitioning::Whole => None,
-        Partitioning::Unknown(reason) => Some(reason),
-        Partitioning::Mig(instances) => instances.iter().find_map(|instance| {
-            let named = instance.profile.failure();
-            named.or_else(|| instance.memory.failure())
-        }),
-    })?;
+    let processes = || gpu.processes.failure();
+    let why = lost
+        .or_else(unread)
+        .or_else(processes)
+        .or_else(|| match &gpu.partitioning {
+            Partitioning::Whole => None,
+            Partitioning::Unknown(reason) => Some(reason),
+            Partitioning::Mig(instances) => instances.iter().find_map(|instance| {
+                let named = instance.profile.failure();
+                named.or_else(|| instance.memory.failure())
+            }),
+        })?;
     Some(format!("gpu {}: {why}", gpu.identity.index))
-}
-
-impl Board {
-    /// Fails only when the board itself is gone or has no name.
-    fn read(&mut self, library: &Arc<Library>, device: &Device<'_>) -> Answer<Gpu> {
-        let identity = device.identity()?;
-        let identity = Identity {
-            index: identity.index,
-            uuid: identity.uuid,
-            pci_bus_id: identity.pci_bus_id,
-            // Boards are numbered in bus order unless a driver says otherwise.
-            minor: identity.minor.unwrap_or(identity.index),
-            model: identity.name,
-        };
-        if self.identity.as_ref() != Some(&identity) {
-            // Another board in the same place: nothing of the old one holds.
-            *self = Self {
-                identity: Some(identity.clone()),
-                ..Self::default()
-            };
-        }
-        let mut readings = self.readings(library, device)?;
-        self.engines.advance();
-        let board = (identity.uuid.as_str(), None);
-        let busy = self.engines.measure(library, device, board)?;
-        readings.graphics_engine_active = busy.graphics_engine;
-        readings.tensor_active = busy.tensor;
-        readings.dram_active = busy.dram;
-        let mut partitioning = partitioning(device)?;
-        if let Partitioning::Mig(instances) = &mut partitioning {
-            for instance in instances {
-                let place = (instance.uuid.as_str(), Some(instance.id));
-                let busy = self.engines.measure(library, device, place)?;
-                instance.graphics_engine_active = busy.graphics_engine;
-            }
-        }
-        Ok(Gpu {
-            identity,
-            lost: None,
-            readings,
-            partitioning,
-            ..Gpu::default()
-        })
-    }
-
-    fn readings(&mut self, library: &Arc<Library>, device: &Device<'_>) -> Answer<Readings> {
-        let mut readings = Readings {
-            sm_clock: wide(device.sm_clock())?,
-            memory_clock: wide(device.memory_clock())?,
-            temperature: plausible(wide(device.temperature())?),
-            power: reading(device.power())?.map(|milliwatts| f64::from(milliwatts) / 1000.0),
-            energy: reading(device.energy())?,
-            pcie_replays: wide(device.pcie_replays())?,
-            encoder_utilization: wide(device.encoder_utilization())?,
-            decoder_utilization: wide(device.decoder_utilization())?,
-            memory: reading(device.memory())?.map(memory),
-            vgpu_license: reading(device.vgpu_license_status())?.map(|state| u64::from(state != 0)),
-            last_xid: self.last_xid(library, device.index())?,
-            ..Readings::default()
-        };
-        let rates = reading(device.utilization())?;
-        readings.utilization = rates.clone().map(|rates| rates.gpu.into());
-        readings.memory_utilization = rates.map(|rates| rates.memory.into());
-        self.fields(device.fields(), &mut readings)?;
-        Ok(readings)
-    }
-
-    fn fields(&mut self, fields: Answer<Fields>, readings: &mut Readings) -> Answer<()> {
-        let fields = match reading(fields)? {
-            Reading::Value(fields) => fields,
-            Reading::Unsupported => return Ok(()),
-            Reading::Failed(reason) => {
-                readings.memory_temperature = Reading::Failed(reason);
-                return Ok(());
-            }
-        };
-        readings.memory_temperature = plausible(reading(fields.memory_temperature)?);
-        readings.remapped_correctable = reading(fields.remapped_correctable)?;
-        readings.remapped_uncorrectable = reading(fields.remapped_uncorrectable)?;
-        readings.remap_failure = reading(fields.remap_failure)?;
-        let sent = reading(fields.nvlink_sent_kib)?;
-        let received = reading(fields.nvlink_received_kib)?;
-        readings.nvlink_bandwidth = self.bandwidth(sent, received);
-        Ok(())
-    }
-
-    /// DCGM's unit: KiB per second through 1000. Absent at the first pass and after a counter went back.
-    fn bandwidth(&mut self, sent: Reading<u64>, received: Reading<u64>) -> Reading<u64> {
-        let kib = match (sent, received) {
-            (Reading::Value(sent), Reading::Value(received)) => sent.saturating_add(received),
-            (Reading::Failed(reason), _) | (_, Reading::Failed(reason)) => {
-                return Reading::Failed(reason);
-            }
-            _ => return Reading::Unsupported,
-        };
-        let now = Links {
-            kib,
-            at: Instant::now(),
-        };
-        let Some(before) = self.links.replace(now) else {
-            return Reading::Unsupported;
-        };
-        let milliseconds = now.at.duration_since(before.at).as_millis();
-        let grown = now.kib.checked_sub(before.kib).map(u128::from);
-        grown
-            // KiB per millisecond is KiB per second through 1000.
-            .and_then(|kib| kib.checked_div(milliseconds))
-            .and_then(|rate| u64::try_from(rate).ok())
-            .map_or(Reading::Unsupported, Reading::Value)
-    }
-
-    /// 0 while none was reported since this process watches.
-    fn last_xid(&mut self, library: &Arc<Library>, index: u32) -> Answer<Reading<u64>> {
-        if matches!(self.xids, Xids::NotYet) {
-            match reading(XidWatch::start(library, index))? {
-                Reading::Value(watch) => self.xids = Xids::Watched(watch),
-                Reading::Unsupported => self.xids = Xids::Unsupported,
-                Reading::Failed(reason) => return Ok(Reading::Failed(reason)),
-            }
-        }
-        let Xids::Watched(watch) = &self.xids else {
-            return Ok(Reading::Unsupported);
-        };
-        for _ in 0..XIDS_AT_ONCE {
-            match reading(watch.next())? {
-                Reading::Value(Some(event)) => self.last_xid = event.xid,
-                Reading::Value(None) | Reading::Unsupported => break,
-                Reading::Failed(reason) => return Ok(Reading::Failed(reason)),
-            }
-        }
-        Ok(Reading::Value(self.last_xid))
-    }
-}
-
-/// Instances with what their own handles tell; their engines are measured apart.
-fn partitioning(device: &Device<'_>) -> Answer<Partitioning> {
-    match reading(device.mig_mode())? {
-        Reading::Value(mode) if mode.current => {}
-        Reading::Value(_) | Reading::Unsupported => return Ok(Partitioning::Whole),
-        Reading::Failed(reason) => return Ok(Partitioning::Unknown(reason)),
-    }
-    let found = match reading(device.mig_instances())? {
-        Reading::Value(found) => found,
-        Reading::Unsupported => return Ok(Partitioning::Mig(Vec::new())),
-        Reading::Failed(reason) => return Ok(Partitioning::Unknown(reason)),
-    };
-    // Several compute instances may share a GPU instance, which is what DCGM's series are about.
-    let mut instances = BTreeMap::new();
-    for instance in found {
-        match reading(instance)? {
-            Reading::Value(instance) => {
-                let described = Instance {
-                    uuid: instance.uuid,
-                    id: instance.gpu_instance,
-                    profile: reading(instance.profile)?,
-                    start: reading(instance.placement)?.map(|place| place.start),
-                    memory: reading(instance.memory)?.map(memory),
-                    ..Instance::default()
-                };
-                instances.entry(described.id).or_insert(described);
-            }
-            Reading::Unsupported => {}
-            Reading::Failed(reason) => return Ok(Partitioning::Unknown(reason)),
-        }
-    }
-    Ok(Partitioning::Mig(instances.into_values().collect()))
 }
 
 /// An answer as a reading; a board or a driver that is gone ends the pass instead.
 fn reading<T>(answer: Answer<T>) -> Result<Reading<T>, Error> {
     match answer {
         Ok(value) => Ok(Reading::Value(value)),
-        Err(error) if error.is_lost() || error.needs_reopening() => Err(error),
+        Err(error) if error.is_lost() || error.needs_reopening() || error.is_given_up() => {
+            Err(error)
+        }
         Err(error) if error.is_unsupported() => Ok(Reading::Unsupported),
         Err(error) => Ok(Reading::Failed(error.to_string())),
-    }
-}
-
-fn wide(answer: Answer<u32>) -> Result<Reading<u64>, Error> {
-    Ok(reading(answer)?.map(u64::from))
-}
-
-fn plausible(temperature: Reading<u64>) -> Reading<u64> {
-    match temperature {
-        Reading::Value(degrees) if degrees > HOTTEST => {
-            Reading::Failed(format!("{degrees} °C is not a temperature"))
-        }
-        temperature => temperature,
     }
 }
 

@@ -26,6 +26,8 @@ pub struct Profile {
     pub most: u32,
     /// Multiprocessors of an instance.
     pub multiprocessors: u32,
+    /// Memory of an instance, in MiB.
+    pub memory_mib: u64,
     /// Where an instance may lie on an empty board.
     pub placements: Vec<Span>,
 }

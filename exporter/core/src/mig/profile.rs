@@ -50,7 +50,7 @@ impl Board {
 }
 
 impl Profile {
-    /// The profile as a driver lists it; multiprocessors are 0 where no listing is at hand.
+    /// The profile as a driver lists it; multiprocessors and memory are 0 where no listing is at hand.
     pub fn listed(&self) -> device::Profile {
         let span = |start: &u32| Span {
             start: *start,
@@ -62,6 +62,7 @@ impl Profile {
             slices: self.slices,
             most: self.max,
             multiprocessors: self.multiprocessors.unwrap_or(0),
+            memory_mib: self.memory_mib.unwrap_or(0),
             placements: self.starts.iter().map(span).collect(),
         }
     }
