@@ -250,12 +250,13 @@ impl Source for Nvml {
     }
 }
 
-<<<<<<< HEAD
-/// Why the library in this file cannot be used now, in one line. Opens and closes it.
+/// Why the library that is named cannot be used now, in one line. Opens and closes it.
 pub(crate) fn usable(path: &Path) -> Result<(), String> {
-    let count = Library::open(Some(path)).and_then(|library| library.device_count());
-    count.map(drop).map_err(|error| line(&error))
-=======
+    look(None, Some(path))
+        .map(drop)
+        .map_err(|error| line(&error))
+}
+
 impl Drop for Nvml {
     fn drop(&mut self) {
         self.close();
@@ -327,7 +328,6 @@ fn open(path: Option<&Path>) -> Answer<Library> {
 
 fn is_absent(error: &Error) -> bool {
     error.code() == "LIBRARY_NOT_FOUND"
->>>>>>> 3cffd5e (nvml: Fence hung boards, read MIG whole)
 }
 
 /// An error and its cause in one line; the wrapper's errors repeat the causes below them.
