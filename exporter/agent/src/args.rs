@@ -1,8 +1,17 @@
-//! The command line. A flag wins over the file, the file over the default.
+//! The command line. A flag wins over its environment variable, this over the file, the file over the default.
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{
+    net::{Ipv4Addr, SocketAddr, ToSocketAddrs},
+    path::PathBuf,
+};
 
-use exporter_core::simulated::fleet::Spec;
+use exporter_core::{contract::Version, simulated::fleet::Spec};
+
+pub(crate) use dcgm::Switch;
+
+pub(crate) mod dcgm;
+
+mod without_effect;
 
 /// Serves the GPUs and inference servers of this node to Prometheus.
 #[derive(clap::Parser, Debug)]
@@ -13,7 +22,7 @@ pub(crate) struct Args {
     pub(crate) config: Option<PathBuf>,
 
     /// Address to serve on [default: 0.0.0.0:9400]
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    #[arg(short, long, value_name = "ADDRESS", value_parser = address, env = "DCGM_EXPORTER_LISTEN")]
     pub(crate) address: Option<SocketAddr>,
 
     /// Serve GPUs that do not exist, such as 8xH100-SXM5-80GB:mig=3g.40gb@4+2g.20gb@0,2xL40S
@@ -28,9 +37,40 @@ pub(crate) struct Args {
     /// Print one exposition and exit
     #[arg(long)]
     pub(crate) once: bool,
+
+    /// Whose labels and order: 4.8.2 (Hostname) or 4.8.3 (hostname) [default: 4.8.2]
+    #[arg(long, value_name = "VERSION", value_parser = version, env = "FORESAIL_DIALECT")]
+    pub(crate) dialect: Option<Version>,
+
+    #[command(flatten)]
+    pub(crate) dcgm: dcgm::Flags,
+
+    #[command(flatten)]
+    pub(crate) without_effect: without_effect::WithoutEffect,
 }
 
-fn address(text: &str) -> Result<SocketAddr, String> {
-    let wrong = |_| "not an address and port; write one like 0.0.0.0:9400".to_string();
-    text.parse().map_err(wrong)
+/// `0.0.0.0:9400`, `[::]:9400`, `:9400` for all of IPv4, `localhost:9400`.
+pub(crate) fn address(text: &str) -> Result<SocketAddr, String> {
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    if let Some(port) = text.strip_prefix(':').and_then(|port| port.parse().ok()) {
+        return Ok((Ipv4Addr::UNSPECIFIED, port).into());
+    }
+    let found = text
+        .to_socket_addrs()
+        .ok()
+        .and_then(|mut found| found.next());
+    found.ok_or_else(|| "not an address and port such as 0.0.0.0:9400".to_string())
+}
+
+/// The dcgm-exporter that changed the labels, or the one before it.
+pub(crate) fn version(text: &str) -> Result<Version, String> {
+    match text {
+        "4.8.2" => Ok(Version::V482),
+        "4.8.3" => Ok(Version::V483),
+        _ => Err(format!(
+            "{text:?} is no dialect; write 4.8.2 (label Hostname) or 4.8.3 (label hostname)"
+        )),
+    }
 }

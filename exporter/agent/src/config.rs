@@ -1,23 +1,34 @@
 //! The configuration file, checked once. An unknown key is an error: a misspelt one would otherwise be
 //! silently ignored.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use exporter_core::{
+    contract::{Contract, Version},
     queue::{Target, dialect},
     simulated::fleet::Spec,
 };
 use serde::Deserialize;
 
-use crate::args::Args;
+use crate::args::{self, Args};
 
 pub(crate) use url::SecretUrl;
+
+mod contract;
 
 mod file;
 
 mod url;
 
 mod yaml;
+
+/// Seconds between two gathers, dcgm-exporter's default.
+const INTERVAL: f64 = 30.0;
 
 /// What the exporter was told, complete.
 #[derive(Debug)]
@@ -36,6 +47,8 @@ pub(crate) struct Config {
     pub(crate) nvml_deadline: Duration,
     /// Seed of the simulation.
     pub(crate) seed: u64,
+    /// What is served under which names.
+    pub(crate) contract: Arc<Contract>,
     /// Inference servers to ask.
     pub(crate) servers: Vec<Server>,
 }
@@ -70,6 +83,14 @@ pub(crate) enum ConfigError {
         /// What and where, in one line.
         message: String,
     },
+    /// A counters file that cannot be used.
+    #[error("{path}")]
+    Contract {
+        /// The file.
+        path: String,
+        /// Why.
+        source: contract::ContractError,
+    },
     /// A value that cannot be.
     #[error("{path}: {key}: {message}")]
     Value {
@@ -87,6 +108,8 @@ pub(crate) enum ConfigError {
 struct File {
     address: Option<String>,
     interval_seconds: Option<f64>,
+    collectors: Option<PathBuf>,
+    dialect: Option<String>,
     hostname: Option<String>,
     simulated: Option<String>,
     nvml_library: Option<PathBuf>,
@@ -115,6 +138,11 @@ const RIGHTS: &yaml::Rights = &[
     ("", "keys and values such as address: 0.0.0.0:9400"),
     ("address", "an address and port such as 0.0.0.0:9400"),
     ("intervalSeconds", "a number of seconds such as 30"),
+    (
+        "collectors",
+        "a counters file such as /etc/dcgm-exporter/custom.csv",
+    ),
+    ("dialect", "a version in quotes such as \"4.8.2\""),
     ("hostname", "the node's name such as node-1"),
     ("simulated", "GPUs such as 8xH100-SXM5-80GB,2xL40S"),
     ("nvmlLibrary", "a file such as /usr/lib/libnvidia-ml.so.1"),
@@ -147,9 +175,12 @@ pub(crate) fn load(args: &Args, hostname: String) -> Result<Config, ConfigError>
             }
         }
     };
-    let mut config = parse(&path, &text, hostname)?;
+    let mut config = parse(args, &path, &text, hostname)?;
     if let Some(address) = args.address {
         config.address = address;
+    }
+    if let Some(interval) = args.dcgm.collect_interval {
+        config.interval = interval;
     }
     if args.simulated.is_some() {
         config.simulated.clone_from(&args.simulated);
@@ -160,7 +191,7 @@ pub(crate) fn load(args: &Args, hostname: String) -> Result<Config, ConfigError>
     Ok(config)
 }
 
-fn parse(path: &str, text: &str, hostname: String) -> Result<Config, ConfigError> {
+fn parse(args: &Args, path: &str, text: &str, hostname: String) -> Result<Config, ConfigError> {
     let file: File = if text.trim().is_empty() {
         File::default()
     } else {
@@ -175,16 +206,15 @@ fn parse(path: &str, text: &str, hostname: String) -> Result<Config, ConfigError
         message,
     };
     let address = file.address.unwrap_or_else(|| "0.0.0.0:9400".into());
-    let address = address.parse().map_err(|_| {
-        wrong(
-            "address",
-            format!("{address:?} is not an address and port such as 0.0.0.0:9400"),
-        )
-    })?;
-    let interval = seconds(file.interval_seconds.unwrap_or(15.0), 1.0, 300.0)
+    let address = args::address(&address)
+        .map_err(|message| wrong("address", format!("{address:?} is {message}")))?;
+    let interval = seconds(file.interval_seconds.unwrap_or(INTERVAL), 1.0, 300.0)
         .map_err(|message| wrong("intervalSeconds", message))?;
     let nvml_deadline = seconds(file.nvml_deadline_seconds.unwrap_or(10.0), 0.1, 60.0)
         .map_err(|message| wrong("nvmlDeadlineSeconds", message))?;
+    let version = file.dialect.as_deref().map(args::version).transpose();
+    let version = version.map_err(|message| wrong("dialect", message))?;
+    let contract = contract(args, version, file.collectors.as_deref())?;
     let simulated = file.simulated.map(|spec| spec.parse::<Spec>()).transpose();
     let simulated = simulated.map_err(|error| wrong("simulated", error.to_string()))?;
     let servers = (file.servers.into_iter().enumerate())
@@ -204,11 +234,26 @@ fn parse(path: &str, text: &str, hostname: String) -> Result<Config, ConfigError
         address,
         interval,
         hostname: file.hostname.unwrap_or(hostname),
+        contract,
         simulated,
         nvml_library: file.nvml_library,
         nvml_deadline,
         seed: file.seed.unwrap_or(0),
         servers,
+    })
+}
+
+fn contract(
+    args: &Args,
+    version: Option<Version>,
+    counters: Option<&Path>,
+) -> Result<Arc<Contract>, ConfigError> {
+    let version = args.dialect.or(version).unwrap_or_default();
+    let counters = args.dcgm.collectors.as_deref().or(counters);
+    contract::load(args, version, counters).map_err(|source| ConfigError::Contract {
+        // Only a file can be wrong.
+        path: counters.map_or_else(String::new, |path| path.display().to_string()),
+        source,
     })
 }
 

@@ -3,7 +3,8 @@
 use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
 
 use exporter_core::{
-    collect::collect,
+    collect::collect_under,
+    contract::Contract,
     exposition::text::{CONTENT_TYPE, render},
 };
 use http_body_util::Full;
@@ -49,6 +50,12 @@ const GRACE: Duration = Duration::from_secs(3);
 /// Version of this program.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// What all clients are answered from.
+struct Served {
+    published: Published,
+    contract: Arc<Contract>,
+}
+
 type Answer = Response<Full<Bytes>>;
 
 /// A listener on `address` whose clients cannot make the kernel hold much for them.
@@ -69,9 +76,13 @@ pub(crate) fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
 pub(crate) async fn serve(
     listener: TcpListener,
     published: Published,
+    contract: Arc<Contract>,
     stop: impl Future<Output = ()>,
 ) {
-    let published = Arc::new(published);
+    let served = Arc::new(Served {
+        published,
+        contract,
+    });
     let room = Room::new(MOST_CONNECTIONS);
     let (end, ending) = watch::channel(());
     let mut connections = JoinSet::new();
@@ -94,8 +105,8 @@ pub(crate) async fn serve(
             accepted = next => accepted,
         };
         if let Some((stream, guest)) = accepted {
-            let (published, ending) = (Arc::clone(&published), ending.clone());
-            connections.spawn(connection(stream, guest, published, ending));
+            let (served, ending) = (Arc::clone(&served), ending.clone());
+            connections.spawn(connection(stream, guest, served, ending));
         }
     }
     drop(end);
@@ -108,11 +119,11 @@ pub(crate) async fn serve(
 async fn connection(
     stream: TcpStream,
     guest: Guest,
-    published: Arc<Published>,
+    served: Arc<Served>,
     mut end: watch::Receiver<()>,
 ) {
     let service = service_fn(move |request: Request<Incoming>| {
-        let answer = answer(&request, &published);
+        let answer = answer(&request, &served);
         async move { Ok::<Answer, Infallible>(answer) }
     });
     let mut builder = hyper::server::conn::http1::Builder::new();
@@ -138,10 +149,10 @@ async fn connection(
     }
 }
 
-fn answer<B>(request: &Request<B>, published: &Published) -> Answer {
-    let known = ["/", "/metrics", "/healthz", "/readyz"];
+fn answer<B>(request: &Request<B>, served: &Served) -> Answer {
+    let known = ["/", "/metrics", "/health", "/healthz", "/readyz"];
     if !known.contains(&request.uri().path()) {
-        let text = "not found; there are /, /metrics, /healthz and /readyz\n";
+        let text = "not found; there are /, /metrics, /health, /healthz and /readyz\n";
         return plain(StatusCode::NOT_FOUND, text);
     }
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
@@ -152,22 +163,28 @@ fn answer<B>(request: &Request<B>, published: &Published) -> Answer {
         return answer;
     }
     match request.uri().path() {
-        "/metrics" => metrics(request, published),
+        "/metrics" => metrics(request, served),
+        // dcgm-exporter's, always 200 like there.
+        "/health" => plain(StatusCode::OK, "OK"),
         "/healthz" => plain(StatusCode::OK, "ok\n"),
-        "/readyz" if published.ready() => plain(StatusCode::OK, "ok\n"),
+        "/readyz" if served.published.ready() => plain(StatusCode::OK, "ok\n"),
         "/readyz" => plain(
             StatusCode::SERVICE_UNAVAILABLE,
             "the first gather is not finished\n",
         ),
         _ => {
-            let page = landing::page(&published.snapshot(), VERSION);
+            let page = landing::page(&served.published.snapshot(), VERSION);
             typed(StatusCode::OK, "text/html; charset=utf-8", page.into())
         }
     }
 }
 
-fn metrics<B>(request: &Request<B>, published: &Published) -> Answer {
-    let text = render(&collect(&published.snapshot(), VERSION));
+fn metrics<B>(request: &Request<B>, served: &Served) -> Answer {
+    let text = render(&collect_under(
+        &served.contract,
+        &served.published.snapshot(),
+        VERSION,
+    ));
     let asked = request.headers().get_all(header::ACCEPT_ENCODING).iter();
     let asked: Vec<&str> = asked.filter_map(|value| value.to_str().ok()).collect();
     let packed = encoding::wants_gzip(&asked.join(",")).then(|| encoding::gzip(text.as_bytes()));

@@ -23,7 +23,8 @@ mod telemetry;
 
 fn main() -> ExitCode {
     let args = args::Args::parse();
-    telemetry::start();
+    telemetry::start(&args.dcgm);
+    args.without_effect.report();
     match run::run(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -3,11 +3,12 @@
 use std::{
     io::{ErrorKind, Write},
     path::PathBuf,
+    sync::Arc,
     time::Duration,
 };
 
 use anyhow::{Context, bail};
-use exporter_core::{collect::collect, exposition::text::render};
+use exporter_core::{collect::collect_under, exposition::text::render};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
@@ -83,7 +84,11 @@ async fn once(config: &Config) -> anyhow::Result<()> {
             "a source does not answer; printing without it"
         );
     }
-    let text = render(&collect(&published.snapshot(), http::VERSION));
+    let text = render(&collect_under(
+        &config.contract,
+        &published.snapshot(),
+        http::VERSION,
+    ));
     owner.stop(PATIENCE);
     match std::io::stdout().write_all(text.as_bytes()) {
         // Whoever reads has enough, as `head` does.
@@ -122,7 +127,7 @@ async fn serve(config: &Config) -> anyhow::Result<()> {
         }
         tracing::info!("ending");
     };
-    http::serve(listener, published, stop).await;
+    http::serve(listener, published, Arc::clone(&config.contract), stop).await;
     owner.stop(PATIENCE);
     Ok(())
 }

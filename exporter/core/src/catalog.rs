@@ -57,6 +57,10 @@ pub const GPU_LABELS: &[&str] = &["gpu", "UUID", "pci_bus_id", "device", "Hostna
 pub fn groups() -> Vec<(&'static str, Vec<&'static Metric>)> {
     vec![
         ("DCGM's names", dcgm::ALL.to_vec()),
+        (
+            "DCGM's names beyond its default set",
+            dcgm::optional::ALL.to_vec(),
+        ),
         ("GPUs", device::ALL.to_vec()),
         ("MIG instances", mig::ALL.to_vec()),
         ("Inference servers", queue::ALL.to_vec()),

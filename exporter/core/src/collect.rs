@@ -1,10 +1,11 @@
-//! From a snapshot to metric families, sorted by name. A reading without a value gives no series.
+//! From a snapshot to metric families, in the contract's order. A reading without a value gives no series.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    catalog::{Metric, dcgm, device, health},
-    device::{Gpu, Instance, Memory, Partitioning, Readings},
+    catalog::{Metric, dcgm::FIELDS_AS_LABELS, device, health},
+    contract::{Contract, Heading},
+    device::{Gpu, Instance, Partitioning},
     exposition::text::Value,
     fragmentation,
     reading::Reading,
@@ -12,6 +13,8 @@ use crate::{
 };
 
 mod board;
+
+mod dcgm;
 
 mod servers;
 
@@ -33,6 +36,8 @@ pub struct Series {
 pub struct Family {
     /// Its catalogue entry.
     pub metric: &'static Metric,
+    /// What it is called.
+    pub heading: Heading,
     /// Its series; never empty.
     pub series: Vec<Series>,
 }
@@ -40,11 +45,15 @@ pub struct Family {
 /// Label values known so far, by name.
 type Labels = BTreeMap<&'static str, String>;
 
-#[derive(Default)]
-struct Families(BTreeMap<&'static str, Family>);
+struct Families {
+    contract: Arc<Contract>,
+    /// By place and name.
+    found: BTreeMap<(u16, &'static str), Family>,
+}
 
 impl Families {
-    /// Adds a series; labels that the metric has not, or that are empty, are left out.
+    /// Adds a series, when the contract serves its metric; labels that the metric has not, or that are empty, are left
+    /// out.
     fn add(&mut self, metric: &'static Metric, labels: &Labels, value: Value) {
         self.part(metric, "", labels, value);
     }
@@ -57,17 +66,41 @@ impl Families {
         labels: &Labels,
         value: Value,
     ) {
-        let pair = |name: &&'static str| labels.get(name).map(|value| (*name, value.clone()));
-        let labels = metric.labels.iter().filter_map(pair).collect();
-        let family = self.0.entry(metric.name).or_insert_with(|| Family {
-            metric,
-            series: Vec::new(),
-        });
+        let Some(heading) = self.contract.heading(metric) else {
+            return;
+        };
+        let labels = self.labels(metric, labels);
+        let family = (self.found)
+            .entry((heading.order, heading.name))
+            .or_insert_with(|| Family {
+                metric,
+                heading,
+                series: Vec::new(),
+            });
         family.series.push(Series {
             suffix,
             labels,
             value,
         });
+    }
+
+    /// The labels that the metric has, in order, as the contract spells them.
+    fn labels(&self, metric: &Metric, labels: &Labels) -> Vec<(&'static str, String)> {
+        let dialect = self.contract.dialect();
+        let mut shown = Vec::with_capacity(metric.labels.len());
+        for name in metric.labels {
+            if *name == FIELDS_AS_LABELS {
+                let fields = self.contract.fields_as_labels();
+                shown.extend(
+                    fields.filter_map(|(shown, name)| Some((shown, labels.get(name)?.clone()))),
+                );
+            } else if let (Some(shown_name), Some(value)) =
+                (dialect.label(metric, name), labels.get(name))
+            {
+                shown.push((shown_name, dialect.value(name, value)));
+            }
+        }
+        shown
     }
 
     fn whole(&mut self, metric: &'static Metric, labels: &Labels, reading: &Reading<u64>) {
@@ -83,9 +116,17 @@ impl Families {
     }
 }
 
-/// All families of `snapshot`; `version` is that of the program that serves it.
+/// All families of `snapshot` under the standard contract; `version` is that of the program that serves it.
 pub fn collect(snapshot: &Snapshot, version: &str) -> Vec<Family> {
-    let mut families = Families::default();
+    collect_under(Contract::standard(), snapshot, version)
+}
+
+/// All families of `snapshot` that `contract` serves, as it names them.
+pub fn collect_under(contract: &Arc<Contract>, snapshot: &Snapshot, version: &str) -> Vec<Family> {
+    let mut families = Families {
+        contract: Arc::clone(contract),
+        found: BTreeMap::new(),
+    };
     for gpu in &snapshot.gpus {
         one_gpu(&mut families, snapshot, gpu);
     }
@@ -103,9 +144,13 @@ pub fn collect(snapshot: &Snapshot, version: &str) -> Vec<Family> {
         let gathered = Value::Exact(snapshot.gathered_at);
         families.add(&health::SNAPSHOT_TIMESTAMP, &node, gathered);
     }
-    let series: usize = families.0.values().map(|family| family.series.len()).sum();
+    let series: usize = families
+        .found
+        .values()
+        .map(|family| family.series.len())
+        .sum();
     families.add(&health::SERIES, &node, Value::Whole(series as u64));
-    families.0.into_values().collect()
+    families.found.into_values().collect()
 }
 
 fn gpu_labels(snapshot: &Snapshot, gpu: &Gpu) -> Labels {
@@ -133,11 +178,14 @@ fn one_gpu(families: &mut Families, snapshot: &Snapshot, gpu: &Gpu) {
     let mut failed = gpu.readings.failures().len() as u64;
     failed += u64::from(matches!(gpu.partitioning, Partitioning::Unknown(_)));
     families.add(&device::FAILED_READINGS, &labels, Value::Whole(failed));
-    readings(families, &labels, &gpu.readings);
+    let shown = families.contract.devices.gpu(gpu.identity.index);
+    if shown && families.contract.devices.boards {
+        self::dcgm::board(families, &labels, gpu);
+    }
     board::state(families, &labels, gpu);
     if let Partitioning::Mig(instances) = &gpu.partitioning {
         for instance in instances {
-            one_instance(families, &labels, instance);
+            one_instance(families, &labels, instance, shown);
         }
     }
     if let Some(allocation) = fragmentation::allocation(gpu) {
@@ -149,88 +197,14 @@ fn one_gpu(families: &mut Families, snapshot: &Snapshot, gpu: &Gpu) {
     }
 }
 
-fn readings(families: &mut Families, labels: &Labels, readings: &Readings) {
-    for (metric, reading) in [
-        (&dcgm::SM_CLOCK, &readings.sm_clock),
-        (&dcgm::MEM_CLOCK, &readings.memory_clock),
-        (&dcgm::MEMORY_TEMP, &readings.memory_temperature),
-        (&dcgm::GPU_TEMP, &readings.temperature),
-        (&dcgm::TOTAL_ENERGY_CONSUMPTION, &readings.energy),
-        (&dcgm::PCIE_REPLAY_COUNTER, &readings.pcie_replays),
-        (&dcgm::GPU_UTIL, &readings.utilization),
-        (&dcgm::MEM_COPY_UTIL, &readings.memory_utilization),
-        (&dcgm::ENC_UTIL, &readings.encoder_utilization),
-        (&dcgm::DEC_UTIL, &readings.decoder_utilization),
-        (&dcgm::NVLINK_BANDWIDTH_TOTAL, &readings.nvlink_bandwidth),
-        (&dcgm::VGPU_LICENSE_STATUS, &readings.vgpu_license),
-        (
-            &dcgm::UNCORRECTABLE_REMAPPED_ROWS,
-            &readings.remapped_uncorrectable,
-        ),
-        (
-            &dcgm::CORRECTABLE_REMAPPED_ROWS,
-            &readings.remapped_correctable,
-        ),
-        (&dcgm::ROW_REMAP_FAILURE, &readings.remap_failure),
-    ] {
-        families.whole(metric, labels, reading);
-    }
-    for (metric, reading) in [
-        (&dcgm::POWER_USAGE, &readings.power),
-        (
-            &dcgm::PROF_GR_ENGINE_ACTIVE,
-            &readings.graphics_engine_active,
-        ),
-        (&dcgm::PROF_PIPE_TENSOR_ACTIVE, &readings.tensor_active),
-        (&dcgm::PROF_DRAM_ACTIVE, &readings.dram_active),
-    ] {
-        families.fixed(metric, labels, reading);
-    }
-    for (metric, reading) in [
-        (&dcgm::PROF_PCIE_TX_BYTES, &readings.pcie_sent),
-        (&dcgm::PROF_PCIE_RX_BYTES, &readings.pcie_received),
-    ] {
-        families.fixed(metric, labels, reading);
-    }
-    if let Some(code) = readings.last_xid.value() {
-        let mut labels = labels.clone();
-        labels.insert("err_code", code.to_string());
-        labels.insert("err_msg", xid::message(*code).to_string());
-        families.add(&dcgm::XID_ERRORS, &labels, Value::Whole(*code));
-    }
-    memory(families, labels, &readings.memory);
-}
-
-/// Framebuffer in whole MiB, truncated as DCGM does.
-fn memory(families: &mut Families, labels: &Labels, reading: &Reading<Memory>) {
-    let Some(memory) = reading.value() else {
-        return;
-    };
-    let mib = |bytes: u64| Value::Whole(bytes >> 20);
-    families.add(&dcgm::FB_FREE, labels, mib(memory.free));
-    families.add(&dcgm::FB_USED, labels, mib(memory.used));
-    if let Some(reserved) = memory.reserved {
-        families.add(&dcgm::FB_RESERVED, labels, mib(reserved));
-    }
-}
-
-/// The physical GPU keeps its own series; an instance adds only what is its own.
-fn one_instance(families: &mut Families, gpu: &Labels, instance: &Instance) {
+fn one_instance(families: &mut Families, gpu: &Labels, instance: &Instance, shown: bool) {
     let mut labels = gpu.clone();
     labels.insert("GPU_I_ID", instance.id.to_string());
     if let Some(profile) = instance.profile.value() {
         labels.insert("GPU_I_PROFILE", profile.clone());
     }
-    memory(families, &labels, &instance.memory);
-    for (metric, reading) in [
-        (
-            &dcgm::PROF_GR_ENGINE_ACTIVE,
-            &instance.graphics_engine_active,
-        ),
-        (&dcgm::PROF_PIPE_TENSOR_ACTIVE, &instance.tensor_active),
-        (&dcgm::PROF_DRAM_ACTIVE, &instance.dram_active),
-    ] {
-        families.fixed(metric, &labels, reading);
+    if shown && families.contract.devices.instances {
+        self::dcgm::instance(families, &labels, instance);
     }
     board::instance(families, &mut labels, instance);
 }

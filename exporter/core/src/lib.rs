@@ -17,6 +17,8 @@ pub mod fragmentation;
 
 pub mod catalog;
 
+pub mod contract;
+
 pub mod exposition;
 
 pub mod collect;

@@ -1,6 +1,9 @@
 //! The program itself, as a process: what it prints, serves and refuses, and how it ends.
 
 #[cfg(test)]
+mod dropin;
+
+#[cfg(test)]
 mod exporter;
 
 #[cfg(test)]
@@ -61,7 +64,10 @@ fn once_prints_one_exposition() {
 fn wrong_usage_is_status_2() {
     for (args, said) in [
         (&["--adress", "x"][..], "--adress"),
-        (&["--address", "x"], "write one like 0.0.0.0:9400"),
+        (
+            &["--address", "x"],
+            "not an address and port such as 0.0.0.0:9400",
+        ),
         (
             &["--simulated", "1xH1000"],
             "no board is named \"H1000\"; known are H100-SXM5-80GB",

@@ -1,9 +1,20 @@
 //! DCGM's default set (NVIDIA/dcgm-exporter `etc/default-counters.csv`, releases up to 4.8.2): exact
-//! names, types and help texts, so that users' dashboards keep working. Nothing of our own.
+//! names, types and help texts, so that users' dashboards keep working. Nothing of our own; what a user may ask for
+//! beyond it is in [`optional`].
 
 use super::{Kind, Metric};
 
-/// Labels of a series, in dcgm-exporter's order.
+pub mod fields;
+
+pub mod optional;
+
+/// Stands in the labels where the fields follow that a counters file types as labels; by default the driver's version.
+pub const FIELDS_AS_LABELS: &str = "DCGM_FI_DRIVER_VERSION";
+
+/// Fields that are texts, so that they can be labels of all series of a GPU and nothing else.
+pub const TEXTS: [&str; 1] = [FIELDS_AS_LABELS];
+
+/// Labels of a series, in dcgm-exporter's order: the GPU, fields typed as labels, and what it is given to, by name.
 pub const LABELS: &[&str] = &[
     "gpu",
     "UUID",
@@ -13,7 +24,10 @@ pub const LABELS: &[&str] = &[
     "GPU_I_PROFILE",
     "GPU_I_ID",
     "Hostname",
-    "DCGM_FI_DRIVER_VERSION",
+    FIELDS_AS_LABELS,
+    "container",
+    "namespace",
+    "pod",
 ];
 
 /// Labels of the Xid gauge.
@@ -24,9 +38,12 @@ pub const XID_LABELS: &[&str] = &[
     "device",
     "modelName",
     "Hostname",
-    "DCGM_FI_DRIVER_VERSION",
+    FIELDS_AS_LABELS,
+    "container",
     "err_code",
     "err_msg",
+    "namespace",
+    "pod",
 ];
 
 const fn of(name: &'static str, kind: Kind, unit: &'static str, help: &'static str) -> Metric {
@@ -218,7 +235,7 @@ pub static PROF_PCIE_RX_BYTES: Metric = of(
     "The rate of data received over the PCIe bus - including both protocol headers and data payloads - in bytes per second.",
 );
 
-/// All of them, in DCGM's order.
+/// DCGM's default set, in its order.
 pub static ALL: &[&Metric] = &[
     &SM_CLOCK,
     &MEM_CLOCK,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::{
+    contract::{Dialect, Hostname, Version},
     exposition::{parse, text::render},
     queue::{LimitSource, Server, Target},
     simulated::fleet::Fleet,
@@ -97,6 +98,32 @@ fn servers_and_faults() {
         ..SourceStatus::default()
     });
     golden("golden/faults.txt", &text(&snapshot));
+}
+
+#[test]
+fn the_other_dialect() {
+    let spec = "1xH100-SXM5-80GB:mig=3g.40gb@4+1g.10gb@2";
+    let contract = Arc::new(Contract::new(Dialect::of(Version::V483)));
+    let families = collect_under(&contract, &busy(spec, &[0.7]), "0.0.0");
+    golden("golden/dialect-4.8.3.txt", &render(&families));
+}
+
+#[test]
+fn a_counters_file_in_the_names_of_version_1() {
+    let counters = "DCGM_FI_DEV_GPU_TEMP_CELSIUS, gauge, Heat \\ \u{e9}\n\
+        dcgm_power_usage, counter, Watts\nDCGM_FI_DEV_FB_USED_RATIO, gauge, Share\n\
+        DCGM_FI_SYSTEM_DRIVER_VERSION, label, Driver\nDCGM_FI_DEV_ECC_DBE_VOL_TOTAL, counter, Errors\n";
+    let dialect = Dialect {
+        hostname: Hostname::Absent,
+        old_namespace: true,
+        dashes_in_model: true,
+        version: Version::V482,
+    };
+    let (contract, _) = Contract::read(counters, dialect).unwrap();
+    let snapshot = busy("1xH100-SXM5-80GB:mig=3g.40gb@4", &[0.7]);
+    let mut families = collect_under(&Arc::new(contract), &snapshot, "0.0.0");
+    families.retain(|family| family.metric.name.starts_with("DCGM_"));
+    golden("golden/version-1.txt", &render(&families));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::Sample;
-use crate::{catalog::Metric, collect::Family};
+use crate::{collect::Family, contract::Heading};
 
 /// A number and how it is written.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,9 +24,9 @@ pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 pub fn render(families: &[Family]) -> String {
     let mut text = String::new();
     for family in families {
-        header(&mut text, family.metric);
+        header(&mut text, &family.heading);
         for series in &family.series {
-            text.push_str(family.metric.name);
+            text.push_str(family.heading.name);
             text.push_str(series.suffix);
             labels(
                 &mut text,
@@ -63,10 +63,10 @@ pub fn render_samples(samples: &[Sample]) -> String {
     text
 }
 
-fn header(text: &mut String, metric: &Metric) {
-    let help = metric.help.replace('\\', "\\\\").replace('\n', "\\n");
-    let _ = writeln!(text, "# HELP {} {help}", metric.name);
-    let _ = writeln!(text, "# TYPE {} {}", metric.name, metric.kind.name());
+fn header(text: &mut String, heading: &Heading) {
+    let help = heading.help.replace('\\', "\\\\").replace('\n', "\\n");
+    let _ = writeln!(text, "# HELP {} {help}", heading.name);
+    let _ = writeln!(text, "# TYPE {} {}", heading.name, heading.kind);
 }
 
 fn labels<'a>(text: &mut String, pairs: impl Iterator<Item = (&'a str, &'a str)>) {

@@ -1,0 +1,97 @@
+//! Flags and environment variables of dcgm-exporter, under its names, so that its manifests need no other change than
+//! the image.
+
+use std::{path::PathBuf, str::FromStr, time::Duration};
+
+use exporter_core::contract::Devices;
+
+/// A yes or no, as Go reads it; a flag without a value is a yes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Switch(pub(crate) bool);
+
+impl FromStr for Switch {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(Self(true)),
+            "" | "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(Self(false)),
+            _ => Err("write true or false".into()),
+        }
+    }
+}
+
+/// Flags of dcgm-exporter.
+#[derive(clap::Args, Debug, Default)]
+#[command(next_help_heading = "As in dcgm-exporter")]
+pub(crate) struct Flags {
+    /// Counters file: the DCGM fields to serve, instead of the default set
+    #[arg(
+        short = 'f',
+        long,
+        value_name = "FILE",
+        env = "DCGM_EXPORTER_COLLECTORS"
+    )]
+    pub(crate) collectors: Option<PathBuf>,
+
+    /// Time between two gathers in milliseconds [default: 30000]
+    #[arg(short = 'c', long, value_name = "MS", value_parser = interval, env = "DCGM_EXPORTER_INTERVAL")]
+    pub(crate) collect_interval: Option<Duration>,
+
+    /// Version 1's label names: `uuid`, `pod_name`, `pod_namespace`, `container_name`
+    #[arg(short = 'o', long, num_args = 0..=1, require_equals = true, default_missing_value = "true",
+        value_name = "BOOL", env = "DCGM_EXPORTER_USE_OLD_NAMESPACE")]
+    pub(crate) use_old_namespace: Option<Switch>,
+
+    /// Leave the node's name out
+    #[arg(short = 'n', long, num_args = 0..=1, require_equals = true, default_missing_value = "true",
+        value_name = "BOOL", env = "DCGM_EXPORTER_NO_HOSTNAME")]
+    pub(crate) no_hostname: Option<Switch>,
+
+    /// Write a dash for every blank in modelName
+    #[arg(long, alias = "rbmn", num_args = 0..=1, require_equals = true, default_missing_value = "true",
+        value_name = "BOOL", env = "DCGM_EXPORTER_REPLACE_BLANKS_IN_MODEL_NAME")]
+    pub(crate) replace_blanks_in_model_name: Option<Switch>,
+
+    /// GPUs and MIG instances to serve: f (all), g, g:0,2-3, i or g+i
+    #[arg(
+        short = 'd',
+        long,
+        value_name = "DEVICES",
+        env = "DCGM_EXPORTER_DEVICES_STR"
+    )]
+    pub(crate) devices: Option<Devices>,
+
+    /// Log more
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true",
+        value_name = "BOOL", env = "DCGM_EXPORTER_DEBUG")]
+    pub(crate) debug: Option<Switch>,
+
+    /// Form of the log
+    #[arg(
+        long,
+        value_name = "FORM",
+        value_enum,
+        env = "DCGM_EXPORTER_LOG_FORMAT"
+    )]
+    pub(crate) log_format: Option<LogFormat>,
+}
+
+/// How lines of the log look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// For machines.
+    Json,
+}
+
+/// 1 s to 5 min.
+fn interval(text: &str) -> Result<Duration, String> {
+    let milliseconds = text.trim().parse().ok();
+    let sound = milliseconds.filter(|ms| (1000..=300_000).contains(ms));
+    sound
+        .map(Duration::from_millis)
+        .ok_or_else(|| "write milliseconds from 1000 to 300000, such as 30000".into())
+}

@@ -1,0 +1,192 @@
+//! In dcgm-exporter's place: its counters files, flags and environment variables, as its manifests give them.
+
+use std::{fs, path::PathBuf};
+
+use exporter_core::exposition::{Sample, parse};
+use tempfile::TempDir;
+
+use crate::exporter::{Exporter, command, output, text};
+
+const SIMULATED: [&str; 3] = ["--once", "--simulated", "1xL4,1xA30:mig=2g.12gb@0"];
+
+fn samples(args: &[&str], variables: &[(&str, &str)]) -> (Vec<Sample>, String) {
+    let mut command = command();
+    command
+        .args(SIMULATED)
+        .args(args)
+        .envs(variables.iter().copied());
+    let output = command.output().unwrap();
+    let log = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{log}");
+    (parse(&text(&output.stdout)).unwrap(), log)
+}
+
+fn counters(content: &str) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("custom.csv");
+    fs::write(&file, content).unwrap();
+    (folder, file)
+}
+
+fn dcgm(samples: &[Sample]) -> Vec<&Sample> {
+    let mine =
+        |sample: &&Sample| sample.name.starts_with("DCGM_") || sample.name.starts_with("dcgm_");
+    samples.iter().filter(mine).collect()
+}
+
+#[test]
+fn a_counters_file_replaces_the_default_set() {
+    let (_folder, file) = counters(
+        "# comment\nDCGM_FI_DEV_GPU_TEMP ,  gauge, Heat.\ndcgm_power_usage, counter, Watts.\n\
+         DCGM_FI_DEV_FB_TOTAL, gauge, All.\nDCGM_FI_PROF_NVLINK_TX_BYTES, gauge, Links.\n",
+    );
+    let path = file.to_str().unwrap();
+    let by_flag = samples(&["-f", path], &[]);
+    let by_variable = samples(&[], &[("DCGM_EXPORTER_COLLECTORS", path)]);
+    for (samples, log) in [by_flag, by_variable] {
+        let mut names: Vec<&str> = dcgm(&samples).iter().map(|s| s.name.as_str()).collect();
+        names.dedup();
+        let expected = [
+            "DCGM_FI_DEV_GPU_TEMP",
+            "dcgm_power_usage",
+            "DCGM_FI_DEV_FB_TOTAL",
+        ];
+        assert_eq!(names, expected, "in the order of DCGM's numbers");
+        assert!(
+            dcgm(&samples)
+                .iter()
+                .all(|s| !s.labels.contains_key("DCGM_FI_DRIVER_VERSION"))
+        );
+        assert!(
+            log.contains("line=5") && log.contains("DCGM_FI_PROF_NVLINK_TX_BYTES"),
+            "{log}"
+        );
+    }
+}
+
+#[test]
+fn a_misspelt_field_is_a_start_error_with_line_and_name() {
+    let (_folder, file) = counters("# comment\n\nDCGM_FI_DEV_GPU_TMP, gauge, Heat.\n");
+    let path = file.to_str().unwrap();
+    let output = output(&["--once", "--simulated", "1xL4", "--collectors", path]);
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    let expected =
+        format!("foresail-exporter: {path}: line 3: DCGM has no field \"DCGM_FI_DEV_GPU_TMP\"");
+    assert!(
+        error.starts_with(&expected) && error.lines().count() == 1,
+        "{error}"
+    );
+}
+
+#[test]
+fn files_of_dcgm_exporters_image_are_the_default_set() {
+    for file in [
+        "/etc/dcgm-exporter/default-counters.csv",
+        "/etc/dcgm-exporter/dcp-metrics-included.csv",
+    ] {
+        let (built_in, _) = samples(&["-f", file], &[]);
+        let (default, _) = samples(&[], &[]);
+        let names = |samples: &[Sample]| -> Vec<String> {
+            dcgm(samples)
+                .iter()
+                .map(|sample| sample.name.clone())
+                .collect()
+        };
+        assert_eq!(names(&built_in), names(&default));
+    }
+}
+
+#[test]
+fn labels_follow_the_dialect() {
+    let labels = |args: &[&str], variables: &[(&str, &str)]| -> Vec<String> {
+        let (samples, _) = samples(args, variables);
+        let temperature = samples
+            .iter()
+            .find(|sample| sample.name == "DCGM_FI_DEV_GPU_TEMP");
+        temperature.unwrap().labels.keys().cloned().collect()
+    };
+    let has = |labels: &[String], name: &str| labels.iter().any(|label| label == name);
+    let upper = labels(&[], &[]);
+    assert!(has(&upper, "Hostname") && has(&upper, "UUID"));
+    let lower = labels(&["--dialect", "4.8.3"], &[]);
+    assert!(has(&lower, "hostname") && !has(&lower, "Hostname"));
+    for (args, variables) in [
+        (&["-n", "-o"][..], &[][..]),
+        (
+            &[],
+            &[
+                ("DCGM_EXPORTER_NO_HOSTNAME", "true"),
+                ("DCGM_EXPORTER_USE_OLD_NAMESPACE", "1"),
+            ],
+        ),
+    ] {
+        let old = labels(args, variables);
+        assert!(
+            has(&old, "uuid") && !has(&old, "UUID") && !has(&old, "Hostname"),
+            "{old:?}"
+        );
+    }
+    let (samples, _) = samples(&["--rbmn"], &[]);
+    let model = |sample: &Sample| sample.labels.get("modelName").cloned();
+    assert_eq!(samples.iter().find_map(model).as_deref(), Some("NVIDIA-L4"));
+}
+
+#[test]
+fn devices_are_chosen() {
+    let shown = |devices: &str| -> Vec<(String, bool)> {
+        let (samples, _) = samples(&["-d", devices], &[]);
+        let used = samples
+            .into_iter()
+            .filter(|s| s.name == "DCGM_FI_DEV_FB_USED");
+        used.map(|s| (s.labels["gpu"].clone(), s.labels.contains_key("GPU_I_ID")))
+            .collect()
+    };
+    let of = |all: &[(&str, bool)]| -> Vec<(String, bool)> {
+        all.iter()
+            .map(|(gpu, instance)| ((*gpu).to_string(), *instance))
+            .collect()
+    };
+    assert_eq!(shown("f"), of(&[("0", false), ("1", false), ("1", true)]));
+    assert_eq!(shown("g:1"), of(&[("1", false)]));
+    assert_eq!(shown("i"), of(&[("1", true)]));
+}
+
+#[test]
+fn flags_without_use_are_taken_and_said() {
+    let variables = [
+        ("DCGM_EXPORTER_INTERVAL", "15000"),
+        ("DCGM_EXPORTER_DEBUG", ""),
+        ("DCGM_EXPORTER_ENABLE_DCGM_LOG", "true"),
+        ("DCGM_EXPORTER_CPU_DEVICES_STR", ""),
+    ];
+    let (_, log) = samples(
+        &["-r", "localhost:5555", "--fake-gpus", "-c", "30000"],
+        &variables,
+    );
+    for flag in ["remote-hostengine-info", "fake-gpus", "enable-dcgm-log"] {
+        assert!(
+            log.contains(&format!("without effect here flag=\"{flag}\"")),
+            "{flag}: {log}"
+        );
+    }
+    assert!(!log.contains("cpu-devices"), "{log}");
+    let output = output(&["-c", "10"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("write milliseconds from 1000 to 300000"));
+}
+
+#[test]
+fn its_health_page_and_its_form_of_address_are_there() {
+    let exporter = Exporter::start(&["--simulated", "1xL4", "--log-format", "text"]);
+    let (head, body) = exporter.ask("GET", "/health", "");
+    assert!(head.starts_with("HTTP/1.1 200"), "{head}");
+    assert_eq!(text(&body), "OK");
+    let taken = exporter.address.port();
+    let output = output(&["-a", &format!(":{taken}"), "--simulated", "1xL4"]);
+    let error = text(&output.stderr);
+    assert!(
+        error.contains(&format!("cannot serve on 0.0.0.0:{taken}")),
+        "{error}"
+    );
+}
