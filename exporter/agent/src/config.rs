@@ -17,11 +17,14 @@ use serde::Deserialize;
 
 use crate::args::{self, Args};
 
+use kubernetes::Kubernetes;
 pub(crate) use url::SecretUrl;
 
 mod contract;
 
 mod file;
+
+pub(crate) mod kubernetes;
 
 mod url;
 
@@ -51,6 +54,8 @@ pub(crate) struct Config {
     pub(crate) contract: Arc<Contract>,
     /// Inference servers to ask.
     pub(crate) servers: Vec<Server>,
+    /// Whom to ask about pods.
+    pub(crate) kubernetes: Kubernetes,
 }
 
 /// One inference server.
@@ -116,6 +121,7 @@ struct File {
     nvml_deadline_seconds: Option<f64>,
     seed: Option<u64>,
     servers: Vec<FileServer>,
+    kubernetes: kubernetes::Section,
 }
 
 #[derive(Deserialize)]
@@ -163,8 +169,13 @@ const RIGHTS: &yaml::Rights = &[
     ("deadlineSeconds", "a number of seconds such as 3"),
 ];
 
-/// Reads the file that `args` names and lays the flags over it. `hostname` is the node's own.
-pub(crate) fn load(args: &Args, hostname: String) -> Result<Config, ConfigError> {
+/// Reads the file that `args` names and lays the flags over it. `hostname` is the node's own, `service` the
+/// API server's host and port as a pod is told them.
+pub(crate) fn load(
+    args: &Args,
+    hostname: String,
+    service: Option<(String, String)>,
+) -> Result<Config, ConfigError> {
     let (path, text) = match &args.config {
         None => (String::new(), String::new()),
         Some(path) => {
@@ -175,7 +186,7 @@ pub(crate) fn load(args: &Args, hostname: String) -> Result<Config, ConfigError>
             }
         }
     };
-    let mut config = parse(args, &path, &text, hostname)?;
+    let mut config = parse(args, &path, &text, hostname, service)?;
     if let Some(address) = args.address {
         config.address = address;
     }
@@ -191,13 +202,21 @@ pub(crate) fn load(args: &Args, hostname: String) -> Result<Config, ConfigError>
     Ok(config)
 }
 
-fn parse(args: &Args, path: &str, text: &str, hostname: String) -> Result<Config, ConfigError> {
+fn parse(
+    args: &Args,
+    path: &str,
+    text: &str,
+    hostname: String,
+    service: Option<(String, String)>,
+) -> Result<Config, ConfigError> {
     let file: File = if text.trim().is_empty() {
         File::default()
     } else {
-        yaml::parse(text, RIGHTS).map_err(|message| ConfigError::Form {
-            path: path.into(),
-            message,
+        yaml::parse(text, &[RIGHTS, kubernetes::RIGHTS].concat()).map_err(|message| {
+            ConfigError::Form {
+                path: path.into(),
+                message,
+            }
         })?
     };
     let wrong = |key: &str, message: String| ConfigError::Value {
@@ -230,6 +249,8 @@ fn parse(args: &Args, path: &str, text: &str, hostname: String) -> Result<Config
         );
         return Err(wrong(&format!("servers[{index}].url"), message));
     }
+    let kubernetes = kubernetes::read(file.kubernetes, &hostname, service)
+        .map_err(|(key, message)| wrong(&format!("kubernetes.{key}"), message))?;
     Ok(Config {
         address,
         interval,
@@ -240,6 +261,7 @@ fn parse(args: &Args, path: &str, text: &str, hostname: String) -> Result<Config
         nvml_deadline,
         seed: file.seed.unwrap_or(0),
         servers,
+        kubernetes,
     })
 }
 

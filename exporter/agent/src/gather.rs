@@ -8,105 +8,35 @@ use std::{
         mpsc,
     },
     thread,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
-use exporter_core::{
-    queue::Server,
-    snapshot::{Snapshot, SourceStatus},
-};
+use exporter_core::snapshot::Snapshot;
 use tokio::sync::watch;
 
 use crate::{
+    apiserver::ApiServer,
     config,
-    inference::{Asker, InferenceError},
+    kubelet::Kubelet,
     source::{Gathered, Source},
 };
+use part::{Part, unix_now};
+use servers::Targets;
 
+mod part;
+
+mod servers;
+
+mod pods;
+
+mod holders;
+
+/// Time for which what was last known of pods and devices is used while nobody answers.
+const KEPT: Duration = Duration::from_mins(5);
 /// Intervals after which a gather is too old to be shown.
 const OLDEST: u32 = 3;
 /// Longest pause between two tries to reach a source.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
-
-/// What the last gather of one source brought.
-#[derive(Clone, Debug)]
-struct Part<T> {
-    status: SourceStatus,
-    brought: Option<Arc<T>>,
-    /// Unix seconds and process clock of its end; `None` before the first.
-    ended: Option<(f64, Instant)>,
-}
-
-impl<T> Part<T> {
-    fn new(name: &str, target: Option<String>) -> Self {
-        let status = SourceStatus {
-            name: name.into(),
-            target,
-            ..SourceStatus::default()
-        };
-        Self {
-            status,
-            brought: None,
-            ended: None,
-        }
-    }
-
-    /// Takes the end of a gather; a failure replaces what an earlier one brought.
-    fn take(&mut self, started: Instant, up: bool, brought: Option<T>, reason: Option<String>) {
-        let now = unix_now();
-        let status = &mut self.status;
-        if reason != status.reason {
-            report(&status.name, status.target.as_deref(), reason.as_deref());
-        }
-        status.up = up;
-        status.success = reason.is_none();
-        status.duration = Some(started.elapsed().as_secs_f64());
-        status.failures += u64::from(reason.is_some());
-        if reason.is_none() {
-            status.last_success = Some(now);
-        }
-        status.reason = reason;
-        self.brought = brought.map(Arc::new);
-        self.ended = Some((now, Instant::now()));
-    }
-
-    /// Status and content as they count at `now`.
-    fn fresh(&self, now: Instant, oldest: Duration) -> (SourceStatus, Option<&Arc<T>>) {
-        let age = self
-            .ended
-            .map(|(_, ended)| now.saturating_duration_since(ended));
-        if age.is_some_and(|age| age <= oldest) {
-            return (self.status.clone(), self.brought.as_ref());
-        }
-        let mut status = self.status.clone();
-        status.up = false;
-        status.success = false;
-        if let Some(age) = age {
-            status.reason = Some(format!(
-                "no answer for {} s: a call hangs, or the machine is starved",
-                age.as_secs()
-            ));
-        }
-        (status, None)
-    }
-}
-
-/// Says once that a source fails, and once that it is back.
-fn report(source: &str, target: Option<&str>, reason: Option<&str>) {
-    if let Some(reason) = reason {
-        tracing::warn!(source, target, reason, "source failed");
-    } else {
-        tracing::info!(source, target, "source works again");
-    }
-}
-
-/// Unix seconds now.
-fn unix_now() -> f64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0.0, |since| since.as_secs_f64())
-}
-
-type Models = Vec<Server>;
 
 /// What all sources have published.
 #[derive(Clone)]
@@ -114,7 +44,9 @@ pub(crate) struct Published {
     hostname: String,
     oldest: Duration,
     gpus: watch::Receiver<Part<Gathered>>,
-    servers: Vec<watch::Receiver<Part<Models>>>,
+    pods: Option<watch::Receiver<Part<pods::Pods>>>,
+    holders: Option<watch::Receiver<Part<holders::Known>>>,
+    servers: watch::Receiver<Vec<servers::Watched>>,
 }
 
 impl Published {
@@ -127,8 +59,17 @@ impl Published {
     pub(crate) async fn complete(&mut self) {
         // An error means that the gatherer is gone; then there is nothing to wait for.
         let _ = self.gpus.wait_for(|part| part.ended.is_some()).await;
-        for server in &mut self.servers {
-            let _ = server.wait_for(|part| part.ended.is_some()).await;
+        if let Some(pods) = &mut self.pods {
+            let _ = pods.wait_for(|part| part.ended.is_some()).await;
+        }
+        if let Some(holders) = &mut self.holders {
+            let _ = holders.wait_for(|part| part.ended.is_some()).await;
+        }
+        // Those of pods stand there before the pods do.
+        let servers = self.servers.borrow().clone();
+        for server in servers {
+            let mut models = server.models;
+            let _ = models.wait_for(|part| part.ended.is_some()).await;
         }
     }
 
@@ -149,13 +90,24 @@ impl Published {
                 snapshot.gpus.clone_from(&gathered.gpus);
             }
         }
-        for server in &self.servers {
-            let part = server.borrow();
-            let (status, models) = part.fresh(now, self.oldest);
+        if let Some(pods) = &self.pods {
+            let (status, _) = pods.borrow().fresh(now, self.oldest);
             snapshot.sources.push(status);
-            snapshot
-                .servers
-                .extend(models.into_iter().flat_map(|models| models.iter().cloned()));
+        }
+        if let Some(holders) = &self.holders {
+            let part = holders.borrow();
+            let (status, known) = part.fresh(now, self.oldest);
+            snapshot.sources.push(status);
+            snapshot.attribution = known.map(|known| known.attribution(&snapshot.gpus, now));
+        }
+        for server in self.servers.borrow().iter() {
+            let part = server.models.borrow();
+            let (status, models) = part.fresh(now, self.oldest);
+            if part.spoken_of() {
+                snapshot.sources.push(status);
+            }
+            let models = models.into_iter().flat_map(|models| models.iter().cloned());
+            snapshot.servers.extend(models);
         }
         snapshot
     }
@@ -179,20 +131,48 @@ impl Owner {
     }
 }
 
+/// What is spoken through to the sources that are asked over a connection.
+pub(crate) struct Clients {
+    /// Inference servers.
+    pub(crate) servers: reqwest::Client,
+    /// The API server, where pods are discovered.
+    pub(crate) api: Option<Arc<ApiServer>>,
+    /// The kubelet, where devices are attributed.
+    pub(crate) kubelet: Option<Kubelet>,
+}
+
 /// Starts gathering everything; must be called inside the async runtime.
 pub(crate) fn start<S: Source + Send + 'static>(
     config: &config::Config,
     source: S,
-    client: &reqwest::Client,
+    clients: Clients,
 ) -> Result<(Published, Owner), std::io::Error> {
+    let Clients {
+        servers: client,
+        api,
+        kubelet,
+    } = clients;
     let (gpus, owner) = own(source, config.interval)?;
-    let watch_server =
-        |server: &config::Server| watch(server.clone(), client.clone(), config.interval);
+    let kubernetes = &config.kubernetes;
+    let mut targets = Targets::new(client, config.interval, &config.servers);
+    let servers = targets.watch();
+    let pods = (api.clone()).map(|api| pods::start(api, config, targets));
+    let holders = kubelet.map(|kubelet| {
+        let sources = holders::Sources {
+            kubelet,
+            api,
+            pods: pods.clone(),
+            gpus: gpus.clone(),
+        };
+        holders::start(sources, kubernetes.clone(), config.interval)
+    });
     let published = Published {
         hostname: config.hostname.clone(),
         oldest: config.interval * OLDEST,
         gpus,
-        servers: config.servers.iter().map(watch_server).collect(),
+        pods,
+        holders,
+        servers,
     };
     Ok((published, owner))
 }
@@ -246,32 +226,8 @@ fn pause(interval: Duration, failures: u32) -> Duration {
         .min(LONGEST_PAUSE.max(interval))
 }
 
-fn watch(
-    server: config::Server,
-    client: reqwest::Client,
-    interval: Duration,
-) -> watch::Receiver<Part<Models>> {
-    let name = server.target.server.map_or("auto", |server| server.name);
-    let (publish, models) = watch::channel(Part::new(name, Some(server.target.url.clone())));
-    tokio::spawn(async move {
-        let mut asker = Asker::new(client, server);
-        let mut ticks = tokio::time::interval(interval);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        while !publish.is_closed() {
-            ticks.tick().await;
-            let started = Instant::now();
-            let answer = asker.ask(unix_now()).await;
-            let up = answer
-                .as_ref()
-                .map_or_else(InferenceError::reached, |_| true);
-            publish.send_modify(|part| match answer {
-                Ok(answer) => part.take(started, up, Some(answer.servers), answer.incomplete),
-                Err(error) => part.take(started, up, None, Some(error.to_string())),
-            });
-        }
-    });
-    models
-}
-
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod node_tests;

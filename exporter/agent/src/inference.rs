@@ -206,7 +206,7 @@ async fn fetch(client: &reqwest::Client, url: &str) -> Result<String, InferenceE
 }
 
 /// The last cause: "connection refused" says more than "error sending request".
-fn innermost(error: &dyn std::error::Error) -> String {
+pub(crate) fn innermost(error: &dyn std::error::Error) -> String {
     match error.source() {
         Some(source) => innermost(source),
         None => error.to_string(),

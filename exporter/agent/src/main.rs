@@ -17,6 +17,10 @@ mod gather;
 
 mod inference;
 
+mod kubelet;
+
+mod apiserver;
+
 mod http;
 
 mod telemetry;

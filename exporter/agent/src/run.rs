@@ -12,10 +12,12 @@ use exporter_core::{collect::collect_under, exposition::text::render};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
+    apiserver::ApiServer,
     args::Args,
     config::{self, Config},
-    gather::{self, Owner, Published},
+    gather::{self, Clients, Owner, Published},
     http, inference,
+    kubelet::Kubelet,
     source::{
         nvml::{self, Nvml},
         simulated::Simulated,
@@ -29,7 +31,7 @@ const PATIENCE: Duration = Duration::from_millis(2500);
 
 /// Runs until the work is done or a signal ends it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    let config = config::load(args, hostname())?;
+    let config = config::load(args, hostname(), service())?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -57,14 +59,30 @@ fn hostname() -> String {
     name.map_or_else(|| "unknown".into(), |name| name.trim().to_string())
 }
 
+/// Where a pod is told that the API server is.
+fn service() -> Option<(String, String)> {
+    let host = std::env::var("KUBERNETES_SERVICE_HOST").ok()?;
+    let port = std::env::var("KUBERNETES_SERVICE_PORT").unwrap_or_else(|_| "443".into());
+    Some((host, port))
+}
+
 fn start(config: &Config) -> anyhow::Result<(Published, Owner)> {
-    let client = inference::client().context("cannot make an HTTP client")?;
+    let kubernetes = &config.kubernetes;
+    let api = kubernetes.api.as_ref().map(ApiServer::new).transpose();
+    let kubelet = kubernetes.pod_resources.as_deref().map(Kubelet::new);
+    let clients = Clients {
+        servers: inference::client().context("cannot make an HTTP client")?,
+        api: api.context("kubernetes.discovery")?.map(Arc::new),
+        kubelet: kubelet
+            .transpose()
+            .context("kubernetes.podResourcesSocket")?,
+    };
     let started = match &config.simulated {
-        Some(spec) => gather::start(config, Simulated::new(spec, config.seed), &client),
+        Some(spec) => gather::start(config, Simulated::new(spec, config.seed), clients),
         None => gather::start(
             config,
             Nvml::new(config.nvml_library.clone(), config.nvml_deadline),
-            &client,
+            clients,
         ),
     };
     started.context("cannot start the thread that owns the gpus")

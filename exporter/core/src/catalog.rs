@@ -9,6 +9,8 @@ pub mod device;
 
 pub mod mig;
 
+pub mod attribution;
+
 pub mod queue;
 
 pub mod health;
@@ -63,6 +65,7 @@ pub fn groups() -> Vec<(&'static str, Vec<&'static Metric>)> {
         ),
         ("GPUs", device::ALL.to_vec()),
         ("MIG instances", mig::ALL.to_vec()),
+        ("Containers on GPUs", attribution::ALL.to_vec()),
         ("Inference servers", queue::ALL.to_vec()),
         ("The exporter itself", health::ALL.to_vec()),
     ]

@@ -16,6 +16,8 @@ mod board;
 
 mod dcgm;
 
+mod owners;
+
 mod servers;
 
 mod xid;
@@ -140,6 +142,7 @@ pub fn collect_under(contract: &Arc<Contract>, snapshot: &Snapshot, version: &st
     let build = Labels::from([("program", program), ("version", version.to_string())]);
     families.add(&health::BUILD_INFO, &build, Value::Whole(1));
     let node = Labels::from([("Hostname", snapshot.hostname.clone())]);
+    owners::node(&mut families, &node, snapshot);
     if snapshot.gathered_at > 0.0 {
         let gathered = Value::Exact(snapshot.gathered_at);
         families.add(&health::SNAPSHOT_TIMESTAMP, &node, gathered);
@@ -170,7 +173,10 @@ fn gpu_labels(snapshot: &Snapshot, gpu: &Gpu) -> Labels {
 }
 
 fn one_gpu(families: &mut Families, snapshot: &Snapshot, gpu: &Gpu) {
-    let labels = gpu_labels(snapshot, gpu);
+    let attribution = snapshot.attribution.as_ref();
+    let mut labels = gpu_labels(snapshot, gpu);
+    owners::label(&mut labels, attribution, gpu, None);
+    owners::info(families, &labels, attribution, gpu, None);
     board::presence(families, &labels, gpu);
     if gpu.lost.is_some() {
         return;
@@ -182,13 +188,20 @@ fn one_gpu(families: &mut Families, snapshot: &Snapshot, gpu: &Gpu) {
     if shown && families.contract.devices.boards {
         self::dcgm::board(families, &labels, gpu);
     }
-    board::state(families, &labels, gpu);
-    if let Partitioning::Mig(instances) = &gpu.partitioning {
-        for instance in instances {
+    let held = attribution.is_some_and(|known| !known.owners_of(gpu, None).is_empty());
+    board::state(families, &labels, gpu, held);
+    let mut instances = BTreeMap::new();
+    if let Partitioning::Mig(all) = &gpu.partitioning {
+        for instance in all {
+            let mut labels = instance_labels(&labels, instance);
+            owners::label(&mut labels, attribution, gpu, Some(instance.id));
+            owners::info(families, &labels, attribution, gpu, Some(instance.id));
             one_instance(families, &labels, instance, shown);
+            instances.insert(instance.id, labels);
         }
     }
-    if let Some(allocation) = fragmentation::allocation(gpu) {
+    owners::processes(families, &labels, attribution, gpu, &instances);
+    if let Some(allocation) = fragmentation::allocation(gpu, held) {
         let allocated = Value::Whole(allocation.allocated);
         families.add(&device::MEMORY_ALLOCATED, &labels, allocated);
         if let Some(ratio) = allocation.fragmentation() {
@@ -197,16 +210,20 @@ fn one_gpu(families: &mut Families, snapshot: &Snapshot, gpu: &Gpu) {
     }
 }
 
-fn one_instance(families: &mut Families, gpu: &Labels, instance: &Instance, shown: bool) {
+fn instance_labels(gpu: &Labels, instance: &Instance) -> Labels {
     let mut labels = gpu.clone();
     labels.insert("GPU_I_ID", instance.id.to_string());
     if let Some(profile) = instance.profile.value() {
         labels.insert("GPU_I_PROFILE", profile.clone());
     }
+    labels
+}
+
+fn one_instance(families: &mut Families, labels: &Labels, instance: &Instance, shown: bool) {
     if shown && families.contract.devices.instances {
-        self::dcgm::instance(families, &labels, instance);
+        self::dcgm::instance(families, labels, instance);
     }
-    board::instance(families, &mut labels, instance);
+    board::instance(families, &mut labels.clone(), instance);
 }
 
 fn one_source(families: &mut Families, snapshot: &Snapshot, status: &SourceStatus) {

@@ -24,12 +24,22 @@ impl Allocation {
     }
 }
 
-/// What is claimed on `gpu`: the sizes of its MIG instances. `None` when unknown: MIG is off and
-/// nobody says who owns the board, or the memory of one instance could not be read.
-pub fn allocation(gpu: &Gpu) -> Option<Allocation> {
-    let total = gpu.readings.memory.value()?.total;
-    let Partitioning::Mig(instances) = &gpu.partitioning else {
-        return None;
+/// What is claimed on `gpu`: the sizes of its MIG instances, or all that is used and free of a whole GPU that
+/// containers hold (`held`). `None` when unknown: MIG is off and nobody says who owns the board, or the
+/// memory of one instance could not be read.
+pub fn allocation(gpu: &Gpu, held: bool) -> Option<Allocation> {
+    let memory = gpu.readings.memory.value()?;
+    let total = memory.total;
+    let instances = match &gpu.partitioning {
+        Partitioning::Mig(instances) => instances,
+        Partitioning::Whole if held => {
+            return Some(Allocation {
+                total,
+                allocated: memory.used + memory.free,
+                used: memory.used,
+            });
+        }
+        Partitioning::Whole | Partitioning::Unknown(_) => return None,
     };
     let mut sum = Allocation {
         total,
@@ -74,25 +84,36 @@ mod tests {
 
     #[test]
     fn instances_are_what_is_allocated() {
-        let found = allocation(&gpu(vec![memory(40, 10), memory(20, 20)])).unwrap();
+        let found = allocation(&gpu(vec![memory(40, 10), memory(20, 20)]), false).unwrap();
         assert_eq!(
             (found.allocated, found.used, found.fragmentation()),
             (60, 30, Some(0.375))
         );
         assert_eq!(
-            allocation(&gpu(Vec::new())).unwrap().fragmentation(),
+            allocation(&gpu(Vec::new()), true).unwrap().fragmentation(),
             Some(0.0)
         );
     }
 
     #[test]
     fn unknown_is_absent() {
-        assert_eq!(allocation(&Gpu::default()), None);
+        assert_eq!(allocation(&Gpu::default(), true), None);
         let one_failed = gpu(vec![
             memory(40, 10),
             Reading::Failed("no permission".into()),
         ]);
-        assert_eq!(allocation(&one_failed), None);
+        assert_eq!(allocation(&one_failed, false), None);
+    }
+
+    #[test]
+    fn a_whole_gpu_belongs_to_whom_it_was_given() {
+        let mut gpu = gpu(Vec::new());
+        gpu.partitioning = Partitioning::Whole;
+        assert_eq!(allocation(&gpu, false), None);
+        let found = allocation(&gpu, true).unwrap();
+        assert_eq!((found.allocated, found.fragmentation()), (80, Some(0.625)));
+        gpu.partitioning = Partitioning::Unknown("no permission".into());
+        assert_eq!(allocation(&gpu, true), None);
     }
 
     #[test]

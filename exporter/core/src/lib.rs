@@ -11,6 +11,8 @@ pub mod pod;
 
 pub mod queue;
 
+pub mod attribution;
+
 pub mod snapshot;
 
 pub mod fragmentation;

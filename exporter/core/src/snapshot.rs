@@ -1,6 +1,6 @@
 //! Everything gathered on one node at one time; scrapes read this and nothing else.
 
-use crate::{device::Gpu, queue::Server};
+use crate::{attribution::Attribution, device::Gpu, queue::Server};
 
 /// How one source fared.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -38,4 +38,6 @@ pub struct Snapshot {
     pub gpus: Vec<Gpu>,
     /// Inference servers, one entry per target and model.
     pub servers: Vec<Server>,
+    /// Who holds the GPUs; `None` when nobody was asked, or so long ago that it is no longer believed.
+    pub attribution: Option<Attribution>,
 }

@@ -8,6 +8,11 @@ use std::fmt;
 pub(crate) struct SecretUrl(String);
 
 impl SecretUrl {
+    /// One without secrets.
+    pub(crate) fn plain(url: &str) -> Self {
+        Self(url.into())
+    }
+
     /// The URL to ask; not for labels, logs or pages.
     pub(crate) fn reveal(&self) -> &str {
         &self.0

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::source::SourceError;
+use exporter_core::snapshot::SourceStatus;
 
 /// Answers as a script says; gathers without a line of script hang until the test ends.
 struct Scripted(mpsc::Receiver<Result<Gathered, SourceError>>);
@@ -39,7 +40,9 @@ fn start_scripted(
         hostname: "n".into(),
         oldest,
         gpus,
-        servers: Vec::new(),
+        pods: None,
+        holders: None,
+        servers: watch::channel(Vec::new()).1,
     };
     (say, published, owner)
 }

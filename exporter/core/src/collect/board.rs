@@ -47,7 +47,7 @@ fn errors(families: &mut Families, gpu: &Labels, xids: &Xids) {
 }
 
 /// What a GPU that answers tells.
-pub(super) fn state(families: &mut Families, gpu: &Labels, state: &Gpu) {
+pub(super) fn state(families: &mut Families, gpu: &Labels, state: &Gpu, held: bool) {
     let health = &state.readings.health;
     if let Some(events) = health.clock_events.value() {
         for (reason, bit) in health::CLOCK_EVENTS {
@@ -66,7 +66,7 @@ pub(super) fn state(families: &mut Families, gpu: &Labels, state: &Gpu) {
     if let Some(layout) = state.layout.value() {
         room(families, gpu, layout);
     }
-    for (what, reason) in absences(state) {
+    for (what, reason) in absences(state, held) {
         let labels = with(&with(gpu, "what", what), REASON, reason);
         families.add(&device::ABSENT_INFO, &labels, Value::Whole(1));
     }
@@ -99,8 +99,8 @@ fn room(families: &mut Families, gpu: &Labels, layout: &Layout) {
     families.add(&mig::FRAGMENTATION_RATIO, gpu, Value::Exact(found.ratio));
 }
 
-/// Groups of series that a GPU lacks, and why.
-fn absences(gpu: &Gpu) -> Vec<(&'static str, &str)> {
+/// Groups of series that a GPU lacks, and why; `held` says that containers hold it whole.
+fn absences(gpu: &Gpu, held: bool) -> Vec<(&'static str, &str)> {
     let readings = &gpu.readings;
     let partitioned = matches!(gpu.partitioning, Partitioning::Mig(_));
     let utilization = if partitioned {
@@ -123,7 +123,7 @@ fn absences(gpu: &Gpu) -> Vec<(&'static str, &str)> {
     } else {
         "nobody says who owns this GPU's memory"
     };
-    let unowned = fragmentation::allocation(gpu).is_none();
+    let unowned = fragmentation::allocation(gpu, held).is_none();
     [
         ("utilization", why(&readings.utilization, utilization)),
         (

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use super::*;
 use crate::{
+    attribution::{self, Holding, Owner},
     contract::{Dialect, Hostname, Version},
+    device::{Process, ProcessUtilization},
     exposition::{parse, text::render},
     queue::{LimitSource, Server, Target},
     simulated::fleet::Fleet,
@@ -179,4 +181,74 @@ fn power_of_a_partitioned_gpu_is_counted_once() {
         0,
         "unknown on a partitioned board, so absent"
     );
+}
+
+fn held(pod: &str, id: &str) -> Holding {
+    Holding {
+        namespace: "serving".into(),
+        pod: pod.into(),
+        container: "main".into(),
+        devices: vec![("nvidia.com/gpu".into(), id.into())],
+        ..Holding::default()
+    }
+}
+
+fn process(pid: u32, memory: u64, percent: u32) -> Process {
+    Process {
+        pid,
+        memory: Reading::Value(memory),
+        utilization: Reading::Value(ProcessUtilization {
+            sm: percent,
+            ..ProcessUtilization::default()
+        }),
+        ..Process::default()
+    }
+}
+
+/// A partitioned GPU, one of a pod's own, one that two share, and a free one.
+fn owned() -> Snapshot {
+    let spec = "1xH100-SXM5-80GB:mig=3g.40gb@4+1g.10gb@0,3xL4";
+    let mut snapshot = busy(spec, &[0.7, 0.5, 0.5, 0.0]);
+    let Partitioning::Mig(instances) = &snapshot.gpus[0].partitioning else {
+        panic!("not partitioned");
+    };
+    let uuid = |gpu: usize| snapshot.gpus[gpu].identity.uuid.clone();
+    let holdings = [
+        held("part", &instances[0].uuid),
+        held("whole", &uuid(1)),
+        held("a", &format!("{}::0", uuid(2))),
+        held("b", &format!("{}::1", uuid(2))),
+        held("gone", "GPU-00"),
+    ];
+    let mut found = attribution::join(&snapshot.gpus, &holdings, &BTreeMap::new(), &[]);
+    found.age = 2.5;
+    let owner = |pod: &str| Owner {
+        namespace: "serving".into(),
+        pod: pod.into(),
+        container: "main".into(),
+        share: None,
+    };
+    found.processes = [(11, owner("a")), (12, owner("a")), (13, owner("b"))].into();
+    snapshot.attribution = Some(found);
+    let processes = [(11, 100, 10), (12, 50, 15), (13, 7, 0), (14, 1, 1)];
+    let processes = processes.map(|(pid, memory, percent)| process(pid, memory, percent));
+    snapshot.gpus[2].processes = Reading::Value(processes.to_vec());
+    snapshot
+}
+
+#[test]
+fn containers_stand_on_what_they_hold() {
+    let starts = [
+        "foresail_attribution_",
+        "foresail_container_",
+        "foresail_gpu_memory_",
+        "foresail_gpu_pod_info{",
+        "DCGM_FI_DEV_FB_USED{",
+        "DCGM_FI_DEV_POWER_USAGE{",
+    ];
+    let wanted = |line: &&str| starts.iter().any(|start| line.starts_with(start));
+    let text = text(&owned());
+    let lines = text.lines().filter(wanted);
+    let text: String = lines.flat_map(|line| [line, "\n"]).collect();
+    golden("golden/owners.txt", &text);
 }

@@ -69,6 +69,7 @@ impl Fleet {
             }],
             gpus: self.gpus.iter().map(SimulatedGpu::gpu).collect(),
             servers: Vec::new(),
+            attribution: None,
         }
     }
 }
