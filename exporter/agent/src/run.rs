@@ -24,6 +24,8 @@ use crate::{
     },
 };
 
+mod node;
+
 /// Longest time that one exposition waits for its sources: a driver call may never return.
 const ONCE: Duration = Duration::from_mins(1);
 /// Longest time that the end waits for the thread that owns the GPUs.
@@ -31,7 +33,7 @@ const PATIENCE: Duration = Duration::from_millis(2500);
 
 /// Runs until the work is done or a signal ends it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    let config = config::load(args, hostname(), service())?;
+    let config = config::load(args, node::hostname(), node::service())?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -47,23 +49,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     // Not drop: a name lookup that hangs must not hold up the end.
     runtime.shutdown_background();
     outcome
-}
-
-/// The node's name: what Kubernetes says, else the kernel.
-fn hostname() -> String {
-    let kernel = || std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
-    let name = std::env::var("NODE_NAME")
-        .ok()
-        .filter(|name| !name.is_empty())
-        .or_else(kernel);
-    name.map_or_else(|| "unknown".into(), |name| name.trim().to_string())
-}
-
-/// Where a pod is told that the API server is.
-fn service() -> Option<(String, String)> {
-    let host = std::env::var("KUBERNETES_SERVICE_HOST").ok()?;
-    let port = std::env::var("KUBERNETES_SERVICE_PORT").unwrap_or_else(|_| "443".into());
-    Some((host, port))
 }
 
 fn start(config: &Config) -> anyhow::Result<(Published, Owner)> {
