@@ -1,7 +1,7 @@
 //! `foresail backtest`: forecasts recorded load from past origins, as the controller would have, and
 //! scores it against what came. Reads CSV files, writes CSV, a table and a plot; decides nothing.
 
-mod input;
+pub(crate) mod input;
 mod plot;
 
 use std::path::{Path, PathBuf};

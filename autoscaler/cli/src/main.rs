@@ -8,6 +8,7 @@ mod duration;
 mod explain;
 mod file;
 mod plan;
+mod simulate;
 mod snapshot;
 mod words;
 
@@ -33,6 +34,8 @@ enum Verb {
     Explain(explain::Args),
     /// Reproduces the controller's decision from a snapshot file.
     Plan(plan::Args),
+    /// Compares policies on a scenario, request by request.
+    Simulate(simulate::Args),
     /// Writes what the running controller saw into a file.
     Snapshot(snapshot::Args),
 }
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         Verb::Backtest(args) => backtest::run(&args),
         Verb::Explain(args) => explain::run(&args),
         Verb::Plan(args) => plan::run(&args),
+        Verb::Simulate(args) => simulate::run(&args),
         Verb::Snapshot(args) => snapshot::run(&args),
     };
     match result {

@@ -45,6 +45,15 @@ pub(crate) fn tell(line: fmt::Arguments<'_>) {
     let _ = out.write_fmt(line).and_then(|()| out.write_all(b"\n"));
 }
 
+/// Shows what is being done where a person looks on; the next line takes its place.
+pub(crate) fn progress(line: fmt::Arguments<'_>) {
+    use std::io::IsTerminal as _;
+    let mut out = std::io::stderr().lock();
+    if out.is_terminal() {
+        let _ = write!(out, "\r{line}\x1b[K\r");
+    }
+}
+
 /// Writes to standard output. A reader that has had enough is no error.
 pub(crate) fn print(text: &[u8]) -> anyhow::Result<()> {
     use anyhow::Context as _;

@@ -143,7 +143,7 @@ impl World {
         for rival in &mut self.rivals {
             if let Decider::Hpa(hpa) = &mut rival.decider {
                 let (desired, ready) = (rival.cluster.desired(), rival.cluster.ready(now));
-                let to = hpa.decide(Timestamp(self.now), minute, desired, ready);
+                let to = hpa.decide_on(Timestamp(self.now), minute, desired, ready);
                 rival.cluster.scale(now, to);
             }
         }

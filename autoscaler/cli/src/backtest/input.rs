@@ -16,7 +16,7 @@ const LARGEST: u64 = 256 << 20;
 const HIGHEST: f64 = 1e15;
 
 /// Name (the file's, without `.csv`) and series of a file with the header `timestamp,value`.
-pub(super) fn series(path: &Path) -> anyhow::Result<(String, Series)> {
+pub(crate) fn series(path: &Path) -> anyhow::Result<(String, Series)> {
     let text = crate::file::read(path, LARGEST)?;
     let name = path
         .file_stem()

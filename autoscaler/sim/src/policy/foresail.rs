@@ -81,6 +81,17 @@ impl Foresail {
         Ok(())
     }
 
+    /// Takes in what a source remembers of the time before `now`, by minute, the newest last.
+    pub fn remember(&mut self, now: Timestamp, minutes: &[Option<f64>]) {
+        let count = minutes.len() as f64;
+        let begin = now.0 as f64 - count * STEP as f64;
+        let known = minutes.iter().zip(1_u32..).filter_map(|(rate, place)| {
+            let end = begin + f64::from(place) * STEP as f64;
+            rate.map(|rate| (end, rate))
+        });
+        self.rates.extend(known);
+    }
+
     /// Requests per second over the window; `None` before two samples.
     pub fn rate(&self) -> Option<f64> {
         let (first, last) = (self.counter.first()?, self.counter.last()?);
@@ -99,7 +110,9 @@ impl Foresail {
     pub fn decide(&mut self, now: Timestamp, replicas: ReplicaCounts, nodes: Vec<Node>) -> Pass {
         let mut load = self.rates.clone();
         let newest = load.last().map_or(f64::MIN, |(time, _)| *time);
-        if let Some(rate) = self.rate().filter(|_| newest < now.0 as f64) {
+        let seen = self.counter.last().map_or(f64::MIN, |(time, _)| *time);
+        let fresh = newest < now.0 as f64 && now.0 as f64 - seen < 1.0;
+        if let Some(rate) = self.rate().filter(|_| fresh) {
             load.push((now.0 as f64, rate));
         }
         let signal = |name: &str, means, points: Vec<(f64, f64)>| {
@@ -152,5 +165,46 @@ impl Foresail {
             snapshot,
             plan: planned.plan,
         }
+    }
+}
+
+/// The core as a policy of a simulated service.
+pub struct Simulated {
+    core: Foresail,
+    /// How much of the history it was told.
+    told: usize,
+}
+
+impl Simulated {
+    /// A core that has seen nothing yet.
+    pub fn new(policy: Policy) -> Self {
+        Self {
+            core: Foresail::new(super::target(), policy, 15),
+            told: 0,
+        }
+    }
+}
+
+impl super::Policy for Simulated {
+    fn decide(&mut self, seen: &super::Seen<'_>) -> u32 {
+        if self.told == 0 {
+            self.core.remember(seen.now, seen.minutes);
+            self.told = seen.minutes.len();
+        }
+        for seconds in seen.startups {
+            self.core.started(*seconds);
+        }
+        if let Some(text) = seen.exposition {
+            // The text is the simulator's own; a scrape that cannot be read is one that was lost.
+            let _ = self.core.scrape(seen.now.0 as f64, text);
+        }
+        let counts = ReplicaCounts::of(seen.desired, seen.ready);
+        let pass = self.core.decide(seen.now, counts, Vec::new());
+        let decision = pass
+            .plan
+            .decisions
+            .first()
+            .filter(|decision| decision.apply);
+        decision.map_or(seen.desired, |decision| decision.to.0)
     }
 }

@@ -3,7 +3,10 @@
 
 use autoscaler_core::{
     capacity::replicas_for,
-    decide::{self, Needs, Situation},
+    decide::{
+        self, Needs, Situation,
+        behavior::{RateKind, RatePolicy},
+    },
     memory::TargetMemory,
     series::Quality,
     snapshot::{Policy, ReplicaCounts},
@@ -28,8 +31,21 @@ impl Hpa {
         }
     }
 
+    /// An HPA as it was before its behavior block: no rate but doubling (at least 4), and no window up.
+    pub fn without_behavior(mut policy: Policy, average_value: f64) -> Self {
+        let rate = |kind, value| RatePolicy {
+            kind,
+            value,
+            period_seconds: 1,
+        };
+        policy.behavior.scale_up.policies =
+            vec![rate(RateKind::Pods, 4), rate(RateKind::Percent, 100)];
+        policy.behavior.scale_down.policies = vec![rate(RateKind::Percent, 100)];
+        Self::new(policy, average_value)
+    }
+
     /// Replicas to ask for at `now` with `rate` requests per second over the last minute.
-    pub fn decide(&mut self, now: Timestamp, rate: f64, desired: u32, ready: u32) -> u32 {
+    pub fn decide_on(&mut self, now: Timestamp, rate: f64, desired: u32, ready: u32) -> u32 {
         let behavior = &self.policy.behavior;
         self.memory
             .prune(now, behavior.longest_window(), behavior.longest_period());
@@ -62,5 +78,15 @@ impl Hpa {
                 .record_scaled(Replicas(desired), verdict.to, now);
         }
         to
+    }
+}
+
+impl super::Policy for Hpa {
+    /// Without a metric an HPA changes nothing.
+    fn decide(&mut self, seen: &super::Seen<'_>) -> u32 {
+        match seen.rate {
+            Some(rate) => self.decide_on(seen.now, rate, seen.desired, seen.ready),
+            None => seen.desired,
+        }
     }
 }
