@@ -224,7 +224,13 @@ fn pure_crates_depend_on_what_is_listed_and_nothing_else() {
         ),
         (
             "autoscaler/sim",
-            &["autoscaler-core", "exporter-core", "serde", "thiserror"],
+            &[
+                "autoscaler-core",
+                "exporter-core",
+                "fastrand",
+                "serde",
+                "thiserror",
+            ],
         ),
         ("autoscaler/view", &["autoscaler-core"]),
         (
