@@ -86,3 +86,24 @@ fn bad_scenarios_name_what_is_wrong() {
             .contains("there is no policy 'magic'")
     );
 }
+
+#[test]
+fn a_recorded_series_is_replayed_with_its_keys_in_camel_case() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows: String = (0..600)
+        .map(|minute| format!("{},{}\n", minute * 60, 5 + minute % 60))
+        .collect();
+    fs::write(
+        folder.path().join("load.csv"),
+        format!("timestamp,value\n{rows}"),
+    )
+    .unwrap();
+    let text = fs::read_to_string(scenarios().join("vision.good.yaml")).unwrap();
+    let series = "load: {kind: series, file: load.csv, fromHours: 4, mean: 100}";
+    let path = folder.path().join("series.yaml");
+    fs::write(&path, text.replace("load: {kind: day, peak: 400}", series)).unwrap();
+    let result = simulate(&path, &["--policy", "hpa"]);
+    let message = String::from_utf8_lossy(&result.stderr).into_owned();
+    assert!(result.status.success(), "{message}");
+    assert!(String::from_utf8(result.stdout).unwrap().contains("hpa "));
+}

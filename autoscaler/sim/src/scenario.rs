@@ -53,7 +53,12 @@ pub struct Scenario {
 
 /// Where requests come from.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(tag = "kind", rename_all = "camelCase", deny_unknown_fields)]
+#[serde(
+    tag = "kind",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase",
+    deny_unknown_fields
+)]
 pub enum Load {
     /// A generated day with a swing, bursts and a flash crowd.
     Day {

@@ -307,7 +307,7 @@ mod tests {
             output: 200.0,
         };
         let engine = serde_json::from_str(
-            r#"{"step_fixed":1,"step_per_sequence":0,"step_per_context_token":0,"prefill_fixed":0,"prefill_per_token":0,"prefill_per_token_pair":0,"most_sequences":1}"#,
+            r#"{"stepFixed":1,"stepPerSequence":0,"stepPerContextToken":0,"prefillFixed":0,"prefillPerToken":0,"prefillPerTokenPair":0,"mostSequences":1}"#,
         );
         let server = Server::Continuous {
             engine: engine.unwrap(),

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Seconds of the two kinds of work of one engine. Coefficients of the kind: `profiles/aiconfigurator`
 /// fits of measured kernels, or an owner's own benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Engine {
     /// A decode step without sequences: reading the weights.
     pub step_fixed: f64,
