@@ -90,9 +90,8 @@ fn bad_scenarios_name_what_is_wrong() {
 #[test]
 fn a_recorded_series_is_replayed_with_its_keys_in_camel_case() {
     let folder = tempfile::tempdir().unwrap();
-    let rows: String = (0..600)
-        .map(|minute| format!("{},{}\n", minute * 60, 5 + minute % 60))
-        .collect();
+    let row = |minute: i32| format!("{},{}", minute * 60, 5 + minute % 60);
+    let rows = (0..600).map(row).collect::<Vec<_>>().join("\n");
     fs::write(
         folder.path().join("load.csv"),
         format!("timestamp,value\n{rows}"),
