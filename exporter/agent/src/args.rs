@@ -5,6 +5,7 @@ use std::{
     path::PathBuf,
 };
 
+use crate::config::Compared;
 use exporter_core::{contract::Version, simulated::fleet::Spec};
 
 pub(crate) use dcgm::Switch;
@@ -38,6 +39,11 @@ pub(crate) struct Args {
     #[arg(long)]
     pub(crate) once: bool,
 
+    /// Print what a swap with the dcgm-exporter at URL would lose, gain or relabel, and exit with 0 or, when something
+    /// is lost or changed, 3
+    #[arg(long, value_name = "URL", value_parser = compared, conflicts_with = "once")]
+    pub(crate) compare: Option<Compared>,
+
     /// Whose labels and order: 4.8.2 (Hostname) or 4.8.3 (hostname) [default: 4.8.2]
     #[arg(long, value_name = "VERSION", value_parser = version, env = "FORESAIL_DIALECT")]
     pub(crate) dialect: Option<Version>,
@@ -47,6 +53,19 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     pub(crate) without_effect: without_effect::WithoutEffect,
+}
+
+/// A URL; its path is `/metrics` when it has none.
+fn compared(text: &str) -> Result<Compared, String> {
+    let full = match text.trim_end_matches('/').rsplit_once("://") {
+        Some((_, host)) if !host.contains('/') && !host.contains('?') => {
+            format!("{}/metrics", text.trim_end_matches('/'))
+        }
+        _ => text.to_string(),
+    };
+    let (url, shown) = crate::config::read_url(&full)
+        .map_err(|_| "not a URL such as http://10.0.0.5:9400/metrics".to_string())?;
+    Ok(Compared { url, shown })
 }
 
 /// `0.0.0.0:9400`, `[::]:9400`, `:9400` for all of IPv4, `localhost:9400`.

@@ -18,7 +18,7 @@ use serde::Deserialize;
 use crate::args::{self, Args};
 
 use kubernetes::Kubernetes;
-pub(crate) use url::SecretUrl;
+pub(crate) use url::{SecretUrl, read as read_url};
 
 mod contract;
 
@@ -67,6 +67,15 @@ pub(crate) struct Server {
     pub(crate) target: Target,
     /// Time after which an answer is given up.
     pub(crate) deadline: Duration,
+}
+
+/// Another exporter to compare with.
+#[derive(Clone, Debug)]
+pub(crate) struct Compared {
+    /// Where to ask, secrets and all.
+    pub(crate) url: SecretUrl,
+    /// The same for people.
+    pub(crate) shown: String,
 }
 
 /// Why a file is refused.

@@ -73,6 +73,13 @@ impl Published {
         }
     }
 
+    /// Waits until every source was asked once and the GPUs were gathered twice, as rates need it.
+    pub(crate) async fn twice(&mut self) {
+        self.complete().await;
+        let first = self.gpus.borrow().ended;
+        let _ = self.gpus.wait_for(|part| part.ended != first).await;
+    }
+
     /// What is known now.
     pub(crate) fn snapshot(&self) -> Snapshot {
         let now = Instant::now();

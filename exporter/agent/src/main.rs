@@ -1,7 +1,8 @@
 //! `foresail-exporter`: reads the GPUs and inference servers of a node and serves them to Prometheus.
-//! Ends with 0 when told to end, 1 when its input is at fault, 2 on wrong usage.
+//! Ends with 0 when told to end, 1 when its input is at fault, 2 on wrong usage,
+//! 3 when a comparison finds something lost or changed.
 
-use std::{io::Write, process::ExitCode};
+use std::process::ExitCode;
 
 use clap::Parser;
 
@@ -10,6 +11,8 @@ mod args;
 mod config;
 
 mod run;
+
+mod print;
 
 mod source;
 
@@ -29,12 +32,5 @@ fn main() -> ExitCode {
     let args = args::Args::parse();
     telemetry::start(&args.dcgm);
     args.without_effect.report();
-    match run::run(&args) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            // Not eprintln!, which panics when nobody reads; there is nobody left to tell.
-            let _ = writeln!(std::io::stderr(), "foresail-exporter: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    run::run(&args).unwrap_or_else(|error| telemetry::fail(&error))
 }

@@ -1,14 +1,8 @@
-//! What the program does: gather and serve until told to end, or print one exposition.
+//! What the program does: gather and serve until told to end, or print and end.
 
-use std::{
-    io::{ErrorKind, Write},
-    path::PathBuf,
-    sync::Arc,
-    time::Duration,
-};
+use std::{process::ExitCode, sync::Arc, time::Duration};
 
-use anyhow::{Context, bail};
-use exporter_core::{collect::collect_under, exposition::text::render};
+use anyhow::Context;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
@@ -18,21 +12,17 @@ use crate::{
     gather::{self, Clients, Owner, Published},
     http, inference,
     kubelet::Kubelet,
-    source::{
-        nvml::{self, Nvml},
-        simulated::Simulated,
-    },
+    print,
+    source::{nvml::Nvml, simulated::Simulated},
 };
 
 mod node;
 
-/// Longest time that one exposition waits for its sources: a driver call may never return.
-const ONCE: Duration = Duration::from_mins(1);
 /// Longest time that the end waits for the thread that owns the GPUs.
-const PATIENCE: Duration = Duration::from_millis(2500);
+pub(crate) const PATIENCE: Duration = Duration::from_millis(2500);
 
 /// Runs until the work is done or a signal ends it.
-pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let config = config::load(args, node::hostname(), node::service())?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -40,8 +30,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         .build()
         .context("cannot start the async runtime")?;
     let outcome = runtime.block_on(async {
-        if args.once {
-            once(&config).await
+        if let Some(other) = &args.compare {
+            print::comparison(config, other).await
+        } else if args.once {
+            print::exposition(&config).await
         } else {
             serve(&config).await
         }
@@ -51,7 +43,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     outcome
 }
 
-fn start(config: &Config) -> anyhow::Result<(Published, Owner)> {
+/// Starts gathering; must be called inside the async runtime.
+pub(crate) fn start(config: &Config) -> anyhow::Result<(Published, Owner)> {
     let kubernetes = &config.kubernetes;
     let api = kubernetes.api.as_ref().map(ApiServer::new).transpose();
     let kubelet = kubernetes.pod_resources.as_deref().map(Kubelet::new);
@@ -73,48 +66,7 @@ fn start(config: &Config) -> anyhow::Result<(Published, Owner)> {
     started.context("cannot start the thread that owns the gpus")
 }
 
-async fn once(config: &Config) -> anyhow::Result<()> {
-    if let (None, Some(library)) = (&config.simulated, &config.nvml_library) {
-        usable(library.clone()).await?;
-    }
-    let (mut published, owner) = start(config)?;
-    if tokio::time::timeout(ONCE, published.complete())
-        .await
-        .is_err()
-    {
-        tracing::warn!(
-            seconds = ONCE.as_secs(),
-            "a source does not answer; printing without it"
-        );
-    }
-    let text = render(&collect_under(
-        &config.contract,
-        &published.snapshot(),
-        http::VERSION,
-    ));
-    owner.stop(PATIENCE);
-    match std::io::stdout().write_all(text.as_bytes()) {
-        // Whoever reads has enough, as `head` does.
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        outcome => outcome.context("cannot write to standard output"),
-    }
-}
-
-/// Fails when a library that was named cannot be used. Opened apart from the gather, which would try again.
-async fn usable(library: PathBuf) -> anyhow::Result<()> {
-    let name = library.display().to_string();
-    let open = tokio::task::spawn_blocking(move || nvml::usable(&library));
-    let wrong = match tokio::time::timeout(ONCE, open).await {
-        Ok(Ok(Ok(()))) => return Ok(()),
-        Ok(Ok(Err(wrong))) => wrong,
-        Ok(Err(_)) | Err(_) => "it does not answer".into(),
-    };
-    bail!(
-        "{name}: cannot be used as NVIDIA's management library: {wrong}; name libnvidia-ml.so.1 of the driver that runs"
-    )
-}
-
-async fn serve(config: &Config) -> anyhow::Result<()> {
+async fn serve(config: &Config) -> anyhow::Result<ExitCode> {
     let address = config.address;
     let listener = http::listen(address)
         .with_context(|| format!("cannot serve on {address}; choose a free one with --address"))?;
@@ -132,5 +84,5 @@ async fn serve(config: &Config) -> anyhow::Result<()> {
     };
     http::serve(listener, published, Arc::clone(&config.contract), stop).await;
     owner.stop(PATIENCE);
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }

@@ -1,5 +1,7 @@
 //! Logs: fields, on stderr, filtered by `RUST_LOG`.
 
+use std::{io::Write, process::ExitCode};
+
 use tracing_subscriber::EnvFilter;
 
 use crate::args::dcgm::{Flags, LogFormat, Switch};
@@ -23,4 +25,11 @@ pub(crate) fn start(flags: &Flags) {
         LogFormat::Text => logs.try_init(),
         LogFormat::Json => logs.json().try_init(),
     };
+}
+
+/// Says why the program ends, in one line, and gives its status.
+pub(crate) fn fail(error: &anyhow::Error) -> ExitCode {
+    // Not eprintln!, which panics when nobody reads; there is nobody left to tell.
+    let _ = writeln!(std::io::stderr(), "foresail-exporter: {error:#}");
+    ExitCode::FAILURE
 }

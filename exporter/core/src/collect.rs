@@ -256,3 +256,6 @@ fn one_source(families: &mut Families, snapshot: &Snapshot, status: &SourceStatu
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+pub(crate) use tests::golden;

@@ -25,4 +25,6 @@ pub mod exposition;
 
 pub mod collect;
 
+pub mod compare;
+
 pub mod simulated;

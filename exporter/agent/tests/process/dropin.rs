@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf};
 use exporter_core::exposition::{Sample, parse};
 use tempfile::TempDir;
 
-use crate::exporter::{Exporter, command, output, text};
+use crate::exporter::{Exporter, command, fake_server, output, text};
 
 const SIMULATED: [&str; 3] = ["--once", "--simulated", "1xL4,1xA30:mig=2g.12gb@0"];
 
@@ -189,4 +189,44 @@ fn its_health_page_and_its_form_of_address_are_there() {
         error.contains(&format!("cannot serve on 0.0.0.0:{taken}")),
         "{error}"
     );
+}
+
+#[test]
+fn a_comparison_ends_with_0_when_nothing_is_lost_and_3_otherwise() {
+    let exporter = Exporter::start(&["--simulated", "1xL4"]);
+    exporter.ready();
+    let url = format!("http://{}", exporter.address);
+    let mut args = vec!["--simulated", "1xL4", "--compare", &url];
+    let same = output(&args);
+    assert_eq!(same.status.code(), Some(0), "{}", text(&same.stderr));
+    let report = text(&same.stdout);
+    let head = format!("compared with {url}/metrics\nlost 0\nrelabelled 0\nretyped 0\n");
+    assert!(report.starts_with(&head), "{report}");
+    args.extend(["--dialect", "4.8.3"]);
+    let other = output(&args);
+    assert_eq!(other.status.code(), Some(3));
+    assert!(text(&other.stdout).contains("    Hostname -> hostname\n"));
+}
+
+#[test]
+fn a_comparison_without_an_exporter_is_status_1_and_shows_no_password() {
+    let page = fake_server("200 OK", "<html>hello</html>");
+    for (url, said) in [
+        (
+            "http://me:hunter2@127.0.0.1:9/metrics",
+            "http://127.0.0.1:9/metrics: cannot be read",
+        ),
+        (&page, "the answer is not an exposition: line 1"),
+    ] {
+        let output = output(&["--simulated", "1xL4", "--compare", url]);
+        let error = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{error}");
+        assert!(
+            error.contains(said) && !error.contains("hunter2"),
+            "{error}"
+        );
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+    let wrong = output(&["--compare", "node-1:9400"]);
+    assert_eq!(wrong.status.code(), Some(2));
 }

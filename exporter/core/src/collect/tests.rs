@@ -12,7 +12,7 @@ use crate::{
     simulated::fleet::Fleet,
 };
 
-fn golden(name: &str, text: &str) {
+pub(crate) fn golden(name: &str, text: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(name);
     if option_env_update() {
         write(&path, text);
