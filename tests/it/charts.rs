@@ -188,7 +188,7 @@ fn the_exporter_has_one_capability_for_mig_and_none_without() {
     assert_eq!(container["allowPrivilegeEscalation"], false);
     assert_eq!(container["readOnlyRootFilesystem"], true);
     assert!(container["privileged"].is_null());
-    let (pod, container) = context(&["--set=migPlacement=false"]);
+    let (pod, container) = context(&["--set=migPlacement=false,attribution.enabled=false"]);
     assert_eq!(pod["runAsNonRoot"], true);
     assert_eq!(
         container["capabilities"],
@@ -197,9 +197,50 @@ fn the_exporter_has_one_capability_for_mig_and_none_without() {
 }
 
 #[test]
+fn the_exporter_may_only_list_what_it_is_told_to() {
+    let rights = |values: &[&str]| -> Vec<String> {
+        let rendered = objects(&template("foresail-exporter", values).unwrap());
+        let bound = rendered.iter().filter(|one| one["kind"] == "ClusterRole");
+        let rules = bound.flat_map(|role| role["rules"].as_array().unwrap());
+        let right = |rule: &Value| {
+            assert_eq!(rule["verbs"], serde_json::json!(["list"]), "{rule}");
+            rule["resources"][0].as_str().unwrap().to_owned()
+        };
+        rules.map(right).collect()
+    };
+    assert_eq!(rights(&[]), ["pods", "resourceslices"]);
+    assert_eq!(rights(&["--set=attribution.enabled=false"]), ["pods"]);
+    let cluster = ["--set=cluster.enabled=true,discovery.enabled=false"];
+    assert_eq!(rights(&cluster), ["jobs", "workloads"]);
+    assert_eq!(rights(&["--set=discovery.enabled=false"]), [""; 0]);
+}
+
+#[test]
+fn root_and_the_nodes_folders_are_for_attribution_alone() {
+    let pod = |values: &[&str]| {
+        let rendered = objects(&template("foresail-exporter", values).unwrap());
+        of_kind(&rendered, "DaemonSet").unwrap()["spec"]["template"]["spec"].clone()
+    };
+    let without =
+        pod(&["--set=attribution.enabled=false,discovery.enabled=false,migPlacement=false"]);
+    assert_eq!(without["securityContext"]["runAsNonRoot"], true);
+    assert!(!without.to_string().contains("hostPath"));
+    assert_eq!(without["automountServiceAccountToken"], false);
+    let with = pod(&[]);
+    assert_eq!(with["securityContext"]["runAsUser"], 0);
+    assert!(with.to_string().contains("/var/lib/kubelet/pod-resources"));
+    assert!(!with.to_string().contains("/host/proc"));
+    assert!(
+        pod(&["--set=attribution.processes=true"])
+            .to_string()
+            .contains("/host/proc")
+    );
+}
+
+#[test]
 fn the_exporters_file_is_one_that_the_exporter_takes() {
     let values = [
-        "--set=simulated=1xL40S",
+        "--set=simulated=1xL40S,discovery.enabled=false",
         concat!(
             r#"--set-json=servers=[{"kind":"vllm","url":"http://127.0.0.1:9/metrics","#,
             r#""namespace":"s","batchLimit":256,"deadlineSeconds":0.5}]"#
@@ -234,6 +275,10 @@ async fn the_api_server_accepts_everything_that_is_rendered() {
         (
             "foresail-exporter",
             &["--set=simulated=2xH100-SXM5-80GB,nodeSelector=null,runtimeClassName=nvidia"][..],
+        ),
+        (
+            "foresail-exporter",
+            &["--set=cluster.enabled=true,attribution.processes=true"][..],
         ),
         (
             "foresail-autoscaler",

@@ -20,3 +20,8 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- define "foresail.image" -}}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end }}
+
+{{/* Not empty where the kubelet is asked: never for GPUs that do not exist. */}}
+{{- define "foresail.attributes" -}}
+{{- if and .Values.attribution.enabled (not .Values.simulated) }}yes{{ end }}
+{{- end }}

@@ -10,6 +10,8 @@ pub(crate) mod pods;
 
 pub(crate) mod slices;
 
+pub(crate) mod batch;
+
 /// Bytes that one page may have.
 const LARGEST: usize = 64 << 20;
 /// Objects in one page.

@@ -35,6 +35,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     pub(crate) nvml_library: Option<PathBuf>,
 
+    /// Serve the batch queues of the whole cluster instead of this node; for one replica
+    #[arg(long, conflicts_with = "simulated")]
+    pub(crate) cluster: bool,
+
     /// Print one exposition and exit
     #[arg(long)]
     pub(crate) once: bool,

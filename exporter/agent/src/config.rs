@@ -208,6 +208,11 @@ pub(crate) fn load(
     if args.nvml_library.is_some() {
         config.nvml_library.clone_from(&args.nvml_library);
     }
+    if args.cluster {
+        config.servers.clear();
+        config.simulated = None;
+        config.nvml_library = None;
+    }
     Ok(config)
 }
 
@@ -258,7 +263,7 @@ fn parse(
         );
         return Err(wrong(&format!("servers[{index}].url"), message));
     }
-    let kubernetes = kubernetes::read(file.kubernetes, &hostname, service)
+    let kubernetes = kubernetes::read(file.kubernetes, &hostname, service, args.cluster)
         .map_err(|(key, message)| wrong(&format!("kubernetes.{key}"), message))?;
     Ok(Config {
         address,

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use exporter_core::snapshot::Snapshot;
+use exporter_core::{queue::batch::Queue, snapshot::Snapshot};
 use tokio::sync::watch;
 
 use crate::{
@@ -31,6 +31,8 @@ mod pods;
 
 mod holders;
 
+mod batch;
+
 /// Time for which what was last known of pods and devices is used while nobody answers.
 const KEPT: Duration = Duration::from_mins(5);
 /// Intervals after which a gather is too old to be shown.
@@ -46,13 +48,16 @@ pub(crate) struct Published {
     gpus: watch::Receiver<Part<Gathered>>,
     pods: Option<watch::Receiver<Part<pods::Pods>>>,
     holders: Option<watch::Receiver<Part<holders::Known>>>,
+    batch: Option<watch::Receiver<Part<Vec<Queue>>>>,
     servers: watch::Receiver<Vec<servers::Watched>>,
 }
 
 impl Published {
-    /// Whether the GPUs were gathered once, with whatever outcome.
+    /// Whether the GPUs, or the batch work, were gathered once, with whatever outcome.
     pub(crate) fn ready(&self) -> bool {
-        self.gpus.borrow().ended.is_some()
+        let batch = self.batch.as_ref();
+        batch.is_none_or(|batch| batch.borrow().ended.is_some())
+            && self.gpus.borrow().ended.is_some()
     }
 
     /// Waits until every source was asked once.
@@ -64,6 +69,9 @@ impl Published {
         }
         if let Some(holders) = &mut self.holders {
             let _ = holders.wait_for(|part| part.ended.is_some()).await;
+        }
+        if let Some(batch) = &mut self.batch {
+            let _ = batch.wait_for(|part| part.ended.is_some()).await;
         }
         // Those of pods stand there before the pods do.
         let servers = self.servers.borrow().clone();
@@ -91,7 +99,9 @@ impl Published {
             let part = self.gpus.borrow();
             snapshot.gathered_at = part.ended.map_or(0.0, |(unix, _)| unix);
             let (status, gathered) = part.fresh(now, self.oldest);
-            snapshot.sources.push(status);
+            if self.batch.is_none() {
+                snapshot.sources.push(status);
+            }
             if let Some(gathered) = gathered {
                 snapshot.driver_version.clone_from(&gathered.driver_version);
                 snapshot.gpus.clone_from(&gathered.gpus);
@@ -106,6 +116,12 @@ impl Published {
             let (status, known) = part.fresh(now, self.oldest);
             snapshot.sources.push(status);
             snapshot.attribution = known.map(|known| known.attribution(&snapshot.gpus, now));
+        }
+        if let Some(batch) = &self.batch {
+            let part = batch.borrow();
+            let (status, queues) = part.fresh(now, self.oldest);
+            snapshot.sources.push(status);
+            snapshot.batch = queues.map(|queues| Vec::clone(queues)).unwrap_or_default();
         }
         for server in self.servers.borrow().iter() {
             let part = server.models.borrow();
@@ -163,7 +179,10 @@ pub(crate) fn start<S: Source + Send + 'static>(
     let kubernetes = &config.kubernetes;
     let mut targets = Targets::new(client, config.interval, &config.servers);
     let servers = targets.watch();
-    let pods = (api.clone()).map(|api| pods::start(api, config, targets));
+    let pods =
+        (api.clone().filter(|_| kubernetes.discovery)).map(|api| pods::start(api, config, targets));
+    let batch =
+        (api.clone().filter(|_| kubernetes.cluster)).map(|api| batch::start(api, config.interval));
     let holders = kubelet.map(|kubelet| {
         let sources = holders::Sources {
             kubelet,
@@ -179,6 +198,7 @@ pub(crate) fn start<S: Source + Send + 'static>(
         gpus,
         pods,
         holders,
+        batch,
         servers,
     };
     Ok((published, owner))

@@ -13,7 +13,7 @@ use crate::{
     http, inference,
     kubelet::Kubelet,
     print,
-    source::{nvml::Nvml, simulated::Simulated},
+    source::{nothing::Nothing, nvml::Nvml, simulated::Simulated},
 };
 
 mod node;
@@ -50,13 +50,14 @@ pub(crate) fn start(config: &Config) -> anyhow::Result<(Published, Owner)> {
     let kubelet = kubernetes.pod_resources.as_deref().map(Kubelet::new);
     let clients = Clients {
         servers: inference::client().context("cannot make an HTTP client")?,
-        api: api.context("kubernetes.discovery")?.map(Arc::new),
+        api: api.context("kubernetes.apiServer")?.map(Arc::new),
         kubelet: kubelet
             .transpose()
             .context("kubernetes.podResourcesSocket")?,
     };
     let started = match &config.simulated {
         Some(spec) => gather::start(config, Simulated::new(spec, config.seed), clients),
+        None if kubernetes.cluster => gather::start(config, Nothing, clients),
         None => gather::start(
             config,
             Nvml::new(config.nvml_library.clone(), config.nvml_deadline),

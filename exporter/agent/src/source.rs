@@ -5,6 +5,8 @@ pub(crate) mod nvml;
 
 pub(crate) mod simulated;
 
+pub(crate) mod nothing;
+
 use std::sync::{Arc, atomic::AtomicBool};
 
 use exporter_core::device::Gpu;

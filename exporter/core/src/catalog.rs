@@ -13,6 +13,8 @@ pub mod attribution;
 
 pub mod queue;
 
+pub mod batch;
+
 pub mod health;
 
 /// How a metric behaves.
@@ -67,6 +69,7 @@ pub fn groups() -> Vec<(&'static str, Vec<&'static Metric>)> {
         ("MIG instances", mig::ALL.to_vec()),
         ("Containers on GPUs", attribution::ALL.to_vec()),
         ("Inference servers", queue::ALL.to_vec()),
+        ("Batch work", batch::ALL.to_vec()),
         ("The exporter itself", health::ALL.to_vec()),
     ]
 }

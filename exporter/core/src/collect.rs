@@ -12,6 +12,8 @@ use crate::{
     snapshot::{Snapshot, SourceStatus},
 };
 
+mod batch;
+
 mod board;
 
 mod dcgm;
@@ -134,6 +136,9 @@ pub fn collect_under(contract: &Arc<Contract>, snapshot: &Snapshot, version: &st
     }
     for server in &snapshot.servers {
         servers::one_server(&mut families, server);
+    }
+    for queue in &snapshot.batch {
+        batch::queue(&mut families, queue);
     }
     for status in &snapshot.sources {
         one_source(&mut families, snapshot, status);

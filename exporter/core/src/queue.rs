@@ -15,6 +15,8 @@ pub mod read;
 
 pub mod discovery;
 
+pub mod batch;
+
 use dialect::Dialect;
 use histogram::Histogram;
 

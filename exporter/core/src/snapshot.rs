@@ -1,6 +1,10 @@
 //! Everything gathered on one node at one time; scrapes read this and nothing else.
 
-use crate::{attribution::Attribution, device::Gpu, queue::Server};
+use crate::{
+    attribution::Attribution,
+    device::Gpu,
+    queue::{Server, batch::Queue},
+};
 
 /// How one source fared.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -40,4 +44,6 @@ pub struct Snapshot {
     pub servers: Vec<Server>,
     /// Who holds the GPUs; `None` when nobody was asked, or so long ago that it is no longer believed.
     pub attribution: Option<Attribution>,
+    /// Batch work of the cluster; only the exporter that has this role knows it.
+    pub batch: Vec<Queue>,
 }

@@ -16,8 +16,12 @@ pub(crate) struct Kubernetes {
     pub(crate) pod_resources: Option<PathBuf>,
     /// Resources that count as GPUs besides `nvidia.com/…`.
     pub(crate) resources: Vec<String>,
-    /// The API server, for the pods of the node.
+    /// The API server, where anybody asks it.
     pub(crate) api: Option<Api>,
+    /// Whether it is asked for the pods of the node.
+    pub(crate) discovery: bool,
+    /// Whether it is asked for the batch work of the cluster, and nothing else is asked.
+    pub(crate) cluster: bool,
     /// Where the host's `/proc` is.
     pub(crate) proc_root: PathBuf,
 }
@@ -67,23 +71,26 @@ pub(super) const RIGHTS: &super::yaml::Rights = &[
     ("procRoot", "a folder such as /host/proc"),
 ];
 
-/// Checks a section. `service` is the API server's host and port as a pod is told them. An error is a key
-/// and one line.
+/// Checks a section. `service` is the API server's host and port as a pod is told them, `cluster` the role. An error
+/// is a key and one line.
 pub(super) fn read(
     section: Section,
     node: &str,
     service: Option<(String, String)>,
+    cluster: bool,
 ) -> Result<Kubernetes, (&'static str, String)> {
-    let api = if section.discovery {
+    let api = if section.discovery || cluster {
         Some(api(&section, service)?)
     } else {
         None
     };
     Ok(Kubernetes {
         node: section.node_name.unwrap_or_else(|| node.into()),
-        pod_resources: section.pod_resources_socket,
+        pod_resources: section.pod_resources_socket.filter(|_| !cluster),
         resources: section.resource_names,
         api,
+        discovery: section.discovery && !cluster,
+        cluster,
         proc_root: section.proc_root.unwrap_or_else(|| "/proc".into()),
     })
 }
@@ -108,7 +115,7 @@ fn api(
     }
     let Some((host, port)) = service else {
         let message = "no API server is known: KUBERNETES_SERVICE_HOST is not set; run in a pod or write apiServer";
-        return Err(("discovery", message.into()));
+        return Err(("apiServer", message.into()));
     };
     let host = if host.contains(':') {
         format!("[{host}]")
@@ -141,7 +148,7 @@ mod tests {
     fn a_pod_is_told_where_the_api_server_is() {
         let service = |host: &str| Some((host.to_string(), "443".to_string()));
         let read = |host| {
-            read(discovering(), "n", service(host))
+            read(discovering(), "n", service(host), false)
                 .unwrap()
                 .api
                 .unwrap()
@@ -150,15 +157,15 @@ mod tests {
         assert_eq!(read("fd00::1").url, "https://[fd00::1]:443");
         let token = read("10.96.0.1").token.unwrap();
         assert!(token.ends_with("serviceaccount/token"));
-        assert_eq!(
-            super::read(discovering(), "n", None).unwrap_err().0,
-            "discovery"
-        );
+        let unknown = super::read(discovering(), "n", None, false).unwrap_err();
+        assert_eq!(unknown.0, "apiServer");
+        let cluster = super::read(Section::default(), "n", service("10.96.0.1"), true).unwrap();
+        assert!(cluster.api.is_some() && cluster.cluster && !cluster.discovery);
     }
 
     #[test]
     fn nothing_is_asked_unless_told_so() {
-        let found = read(Section::default(), "n", None).unwrap();
+        let found = read(Section::default(), "n", None, false).unwrap();
         assert!(found.api.is_none() && found.pod_resources.is_none());
         assert_eq!(found.node, "n");
     }

@@ -104,6 +104,8 @@ impl Node {
                     token: None,
                     authority: None,
                 }),
+                discovery: true,
+                cluster: false,
                 proc_root: "/proc".into(),
             },
         };
@@ -112,6 +114,11 @@ impl Node {
     }
 
     fn start(&self) -> (Published, Owner) {
+        let spec = self.config.simulated.as_ref().unwrap();
+        self.start_with(Simulated::new(spec, 7))
+    }
+
+    fn start_with(&self, source: impl Source + Send + 'static) -> (Published, Owner) {
         let kubernetes = &self.config.kubernetes;
         let api = kubernetes.api.as_ref().map(ApiServer::new);
         let kubelet = kubernetes.pod_resources.as_deref().map(Kubelet::new);
@@ -120,9 +127,8 @@ impl Node {
             api: api.map(|api| Arc::new(api.unwrap())),
             kubelet: kubelet.transpose().unwrap(),
         };
-        let spec = self.config.simulated.as_ref().unwrap();
         // A gather of an old interval would be dropped while this machine is busy.
-        let (mut published, owner) = start(&self.config, Simulated::new(spec, 7), clients).unwrap();
+        let (mut published, owner) = start(&self.config, source, clients).unwrap();
         published.oldest = Duration::from_hours(1);
         (published, owner)
     }
@@ -232,5 +238,57 @@ async fn the_kubelets_list_is_kept_while_it_does_not_answer() {
     let (up, kept) = until(&published, failed).await;
     assert!(!up);
     assert_eq!(kept.unwrap().owners_of(&gpus[0], None)[0].pod, "chat-0");
+    owner.stop(Duration::from_secs(5));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_cluster_counts_batch_work_and_nothing_else() {
+    let template =
+        r#""template":{"spec":{"containers":[{"resources":{"limits":{"nvidia.com/gpu":"8"}}}]}}"#;
+    let job = |uid: &str, suspend: bool| {
+        format!(
+            r#"{{"metadata":{{"namespace":"research","uid":"{uid}"}},"spec":{{"suspend":{suspend},{template}}}}}"#
+        )
+    };
+    let workload = format!(
+        r#"{{"metadata":{{"namespace":"research","ownerReferences":[{{"uid":"a"}}]}},"spec":{{"queueName":"gpus","podSets":[{{{template}}}]}}}}"#
+    );
+    let first = format!(
+        r#"{{"items":[{}],"metadata":{{"continue":"more"}}}}"#,
+        job("a", true)
+    );
+    let api_pages = Arc::new(Mutex::new(vec![
+        (
+            "/apis/batch/v1/jobs?limit=500&continue=more",
+            list(&[job("b", false)]),
+        ),
+        ("/apis/batch/v1/jobs?limit=500", first),
+        ("/apis/kueue.x-k8s.io/v1beta2/workloads", list(&[workload])),
+    ]));
+    let api = pages(&api_pages, &Arc::default());
+    let mut node = Node::new("/nonexistent".into(), &api);
+    let kubernetes = &mut node.config.kubernetes;
+    (kubernetes.discovery, kubernetes.cluster) = (false, true);
+    kubernetes.pod_resources = None;
+    let (mut published, owner) = node.start_with(crate::source::nothing::Nothing);
+    published.complete().await;
+    let snapshot = published.snapshot();
+    let found: Vec<_> = (snapshot.batch.iter())
+        .map(|queue| {
+            (
+                queue.kind,
+                queue.queue.as_str(),
+                queue.pending,
+                queue.suspended,
+            )
+        })
+        .collect();
+    assert_eq!(found, [("job", "", 1, 0), ("workload", "gpus", 1, 0)]);
+    let names: Vec<&str> = snapshot
+        .sources
+        .iter()
+        .map(|source| source.name.as_str())
+        .collect();
+    assert_eq!(names, ["batch"]);
     owner.stop(Duration::from_secs(5));
 }

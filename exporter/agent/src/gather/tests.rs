@@ -42,6 +42,7 @@ fn start_scripted(
         gpus,
         pods: None,
         holders: None,
+        batch: None,
         servers: watch::channel(Vec::new()).1,
     };
     (say, published, owner)

@@ -70,6 +70,7 @@ impl Fleet {
             gpus: self.gpus.iter().map(SimulatedGpu::gpu).collect(),
             servers: Vec::new(),
             attribution: None,
+            batch: Vec::new(),
         }
     }
 }
