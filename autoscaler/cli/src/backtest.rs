@@ -40,7 +40,7 @@ pub(crate) struct Args {
     #[arg(long, default_value = ".05,.5,.9,.95", value_delimiter = ',', value_parser = level)]
     levels: Vec<Level>,
     /// The highest rung of the ladder to use
-    #[arg(long, value_enum, default_value = "regression")]
+    #[arg(long, value_enum, default_value = "mixture")]
     model: Model,
     /// IANA zone whose days the load follows
     #[arg(long, default_value = "UTC", value_parser = zone)]
@@ -56,6 +56,8 @@ pub(crate) struct Args {
 /// `--model`.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Model {
+    /// Regression mixed with boosted trees, fitted at every origin
+    Mixture,
     /// Direct regression with the daily features
     Regression,
     /// Direct regression without them
@@ -69,6 +71,7 @@ enum Model {
 impl Model {
     fn highest(self) -> Rung {
         match self {
+            Self::Mixture => Rung::Mixture,
             Self::Regression => Rung::Regression,
             Self::ShortRegression => Rung::ShortRegression,
             Self::SeasonalNaive => Rung::SeasonalNaive,

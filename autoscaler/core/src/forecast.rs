@@ -3,12 +3,15 @@
 
 pub mod backtest;
 pub mod band;
+mod boosted;
 mod features;
 mod fit;
 mod predict;
 mod ridge;
+mod trees;
 
 use band::Band;
+pub use boosted::Boosted;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -29,6 +32,8 @@ pub enum Rung {
     ShortRegression,
     /// From a day and a half: direct regression with the daily features.
     Regression,
+    /// A regression mixed with boosted trees, where these were fitted.
+    Mixture,
 }
 
 impl Rung {
@@ -40,6 +45,7 @@ impl Rung {
             Self::SeasonalNaive => "SeasonalNaive",
             Self::ShortRegression => "ShortRegression",
             Self::Regression => "Regression",
+            Self::Mixture => "Mixture",
         }
     }
 }
@@ -91,6 +97,9 @@ pub struct Fitted {
     zone: Option<String>,
     /// Spans that features do not look at either.
     exclude: Vec<(Timestamp, Timestamp)>,
+    /// What the distance to the median is multiplied by below and above it: how much wider than its
+    /// residuals the band must be, as held-out values told.
+    scale: (f64, f64),
     /// Models by horizon, rising; between them is interpolated.
     knots: Vec<Knot>,
 }
@@ -113,7 +122,13 @@ pub fn fit(history: &Series, at: Timestamp, context: &Context) -> Fitted {
 
 /// Fits the best rung up to `highest`: for comparisons in a backtest.
 pub fn fit_up_to(history: &Series, at: Timestamp, context: &Context, highest: Rung) -> Fitted {
-    fit::best(history, at, context, highest)
+    fit::best(history, at, context, highest.min(Rung::Regression))
+}
+
+/// Fits boosted trees on top of `base`, from the history before `base.at`: a second of work, so not
+/// on the path of a decision. `None` when `base` is no regression.
+pub fn fit_boosted(history: &Series, base: &Fitted) -> Option<Boosted> {
+    boosted::fit(history, base)
 }
 
 impl Fitted {
@@ -127,7 +142,19 @@ impl Fitted {
         steps: usize,
         levels: &[Level],
     ) -> Option<Forecast> {
-        predict::forecast(self, history, origin, steps, levels)
+        predict::forecast(self, None, history, origin, steps, levels)
+    }
+
+    /// The same, mixed in quantile space with boosted trees that were fitted earlier.
+    pub fn predict_mixed(
+        &self,
+        boosted: &Boosted,
+        history: &Series,
+        origin: Timestamp,
+        steps: usize,
+        levels: &[Level],
+    ) -> Option<Forecast> {
+        predict::forecast(self, Some(boosted), history, origin, steps, levels)
     }
 }
 

@@ -205,7 +205,8 @@ impl Curve {
         let least = lowest.rate.min(good.rate);
         let middle = line.meets(needed, 0.0, least, most);
         let per_replica = line.meets(needed, CAUTION, least, most);
-        let bound = if per_replica < most {
+        // Less by rounding alone is not less.
+        let bound = if per_replica < most * (1.0 - 1e-9) {
             Bound::Curve
         } else {
             far

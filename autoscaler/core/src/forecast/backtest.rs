@@ -10,6 +10,14 @@ use crate::{
 /// Levels of the weighted quantile loss.
 pub const LOSS_LEVELS: [f64; 3] = [0.5, 0.9, 0.95];
 
+/// What a band of past residuals is multiplied by before anything is known: the future differs from
+/// the past by more than the past does from itself.
+const WIDER: f64 = 1.15;
+/// At most by this.
+const WIDEST: f64 = 1.6;
+/// Step an hour of the logarithm of the factor, for each share of values missed.
+const RATE: f64 = 0.02;
+
 /// Loss of a quantile forecast for one value: `max(level·(y−q), (level−1)·(y−q))`.
 pub fn pinball(level: f64, forecast: f64, actual: f64) -> f64 {
     let miss = actual - forecast;
@@ -23,6 +31,9 @@ pub(super) struct HeldOut {
     naive: f64,
     inside: usize,
     count: usize,
+    /// Origin, and how far a held-out value lay under and over the median, in distances from the
+    /// median to the 5 % and the 95 % level.
+    reaches: Vec<(usize, f64, f64)>,
 }
 
 impl HeldOut {
@@ -60,6 +71,42 @@ impl HeldOut {
             self.inside += usize::from(low <= *actual && *actual <= high);
             self.count += 1;
         }
+    }
+
+    /// Notes how far the held-out residuals of a band of older ones reach.
+    pub(super) fn reach(&mut self, band: &Band, held_out: impl Iterator<Item = (usize, f64)>) {
+        let median = band.at(0.5);
+        let (below, above) = (median - band.at(0.05), band.at(0.95) - median);
+        if below <= 0.0 || above <= 0.0 {
+            return;
+        }
+        self.reaches.extend(held_out.map(|(origin, residual)| {
+            (
+                origin,
+                (median - residual) / below,
+                (residual - median) / above,
+            )
+        }));
+    }
+
+    /// What the band is to be multiplied by below and above the median: starting a little wide, it
+    /// goes a small step out after an origin whose values were missed and in after one whose were
+    /// not (adaptive conformal inference, Gibbs and Candès 2021). `hours` lie between two origins.
+    pub(super) fn scale(&mut self, hours: f64) -> (f64, f64) {
+        self.reaches.sort_by_key(|(origin, _, _)| *origin);
+        let mut scale = (WIDER, WIDER);
+        for group in self.reaches.chunk_by(|left, right| left.0 == right.0) {
+            let missed = |out: &dyn Fn(&(usize, f64, f64)) -> bool| {
+                group.iter().filter(|reach| out(reach)).count() as f64 / group.len() as f64
+            };
+            let (below, above) = (
+                missed(&|reach| reach.1 > scale.0),
+                missed(&|reach| reach.2 > scale.1),
+            );
+            let step = |missed: f64| (RATE * hours * (missed - 0.05)).exp();
+            scale = (scale.0 * step(below), scale.1 * step(above));
+        }
+        (scale.0.clamp(1.0, WIDEST), scale.1.clamp(1.0, WIDEST))
     }
 
     /// 1 − loss/loss of the seasonal naive; `None` without held-out values or with a perfect naive.
@@ -105,6 +152,11 @@ pub fn at_origin(series: &Series, origin: Timestamp, plan: &Plan) -> Option<Fore
     };
     let fitted = fit_up_to(&history, origin, &context, plan.highest);
     let steps = usize::try_from(plan.horizon / series.step).ok()?;
+    if plan.highest == Rung::Mixture
+        && let Some(boosted) = super::fit_boosted(&history, &fitted)
+    {
+        return fitted.predict_mixed(&boosted, &history, origin, steps, &plan.levels);
+    }
     fitted.predict(&history, origin, steps, &plan.levels)
 }
 
@@ -172,5 +224,29 @@ impl Score {
     /// Share of values inside the 5 % … 95 % levels.
     pub fn coverage(&self) -> Option<f64> {
         (self.count > 0).then(|| self.inside as f64 / self.count as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The factors after `hours` of held-out values that all lay at this residual.
+    fn scale(residual: f64, hours: usize) -> (f64, f64) {
+        let band = Band::normal(1.0);
+        let mut held_out = HeldOut::default();
+        held_out.reach(&band, (0..hours).map(|hour| (hour, residual)));
+        held_out.scale(1.0)
+    }
+
+    #[test]
+    fn the_band_widens_where_it_was_missed_and_never_shrinks_below_its_residuals() {
+        let (below, above) = scale(5.0, 10);
+        assert!(above > WIDER && below < WIDER, "{below} {above}");
+        let (below, above) = scale(-5.0, 10);
+        assert!(below > WIDER && above < WIDER, "{below} {above}");
+        assert_eq!(scale(0.0, 10_000), (1.0, 1.0));
+        assert!(scale(50.0, 1000).1 <= WIDEST);
+        assert_eq!(scale(0.0, 0), (WIDER, WIDER));
     }
 }

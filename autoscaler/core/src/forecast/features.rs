@@ -103,38 +103,51 @@ impl Prepared {
         (first < last).then(|| (self.sums[last] - self.sums[first]) / (last - first) as f64)
     }
 
-    /// Features at `origin` for a target `ahead` steps later (0 is the step that starts at the origin).
-    pub(super) fn features(&self, origin: usize, ahead: usize, daily: bool, row: &mut Vec<f64>) {
-        row.clear();
+    /// The averages but the base, relative to it.
+    pub(super) fn levels(&self, origin: usize) -> impl Iterator<Item = f64> {
         let base = self.base(origin);
-        row.push(1.0);
-        row.extend(
-            (0..HALF_LIVES.len())
-                .filter(|k| *k != BASE)
-                .map(|k| self.averages[origin][k] - base),
-        );
-        if !daily {
-            return;
-        }
+        (0..HALF_LIVES.len())
+            .filter(|k| *k != BASE)
+            .map(move |k| self.averages[origin][k] - base)
+    }
+
+    /// Of each earlier day the change from the origin to the target, and the level at the origin
+    /// relative to the base.
+    pub(super) fn lags(&self, origin: usize, ahead: usize) -> impl Iterator<Item = f64> {
+        let base = self.base(origin);
         let day = self.lag(origin, 0, 1).zip(self.lag(origin, ahead, 1));
-        for days in LAGS {
+        LAGS.into_iter().flat_map(move |days| {
             // A lag that is not there yet speaks with the voice of yesterday.
             let pair = self
                 .lag(origin, 0, days)
                 .zip(self.lag(origin, ahead, days))
                 .or(day);
             let (at_origin, at_target) = pair.unwrap_or((base, base));
-            row.push(at_target - at_origin);
-            row.push(at_origin - base);
+            [at_target - at_origin, at_origin - base]
+        })
+    }
+
+    /// Features at `origin` for a target `ahead` steps later (0 is the step that starts at the origin).
+    pub(super) fn features(&self, origin: usize, ahead: usize, daily: bool, row: &mut Vec<f64>) {
+        row.clear();
+        row.push(1.0);
+        row.extend(self.levels(origin));
+        if !daily {
+            return;
         }
-        let index = i64::try_from(origin + ahead).unwrap_or(0);
-        let local = self.start.0 + index * self.step + self.zone_offset;
-        let phase = local.rem_euclid(DAY) as f64 / DAY as f64 * TAU;
+        row.extend(self.lags(origin, ahead));
+        let phase = self.phase(origin + ahead) * TAU;
         for harmonic in 1..=HARMONICS {
             let angle = phase * harmonic as f64;
             row.push(angle.sin());
             row.push(angle.cos());
         }
+    }
+
+    /// Share of the local day that has passed at a step.
+    pub(super) fn phase(&self, index: usize) -> f64 {
+        let local = self.start.0 + i64::try_from(index).unwrap_or(0) * self.step + self.zone_offset;
+        local.rem_euclid(DAY) as f64 / DAY as f64
     }
 
     /// The log one day before the target, `None` where the history does not reach back so far.

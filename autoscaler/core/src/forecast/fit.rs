@@ -67,6 +67,7 @@ pub(super) fn best(history: &Series, at: Timestamp, context: &Context, highest: 
         peak,
         zone: context.time_zone.iana_name().map(str::to_owned),
         exclude: context.exclude.clone(),
+        scale: (1.0, 1.0),
         knots: Vec::new(),
     };
     let zone = zone(fitted.zone.as_deref());
@@ -91,6 +92,23 @@ pub(super) fn best(history: &Series, at: Timestamp, context: &Context, highest: 
         }
     }
     fitted
+}
+
+/// What a fit saw, for those who build on it.
+pub(super) fn material(history: &Series, fitted: &Fitted) -> Option<Material> {
+    let values = clean::mask(history, fitted.at, &fitted.exclude);
+    let prepared = Prepared::new(
+        history.start,
+        history.step,
+        &values,
+        fitted.offset,
+        &zone(fitted.zone.as_deref()),
+    )?;
+    Some(Material {
+        values,
+        prepared,
+        offset: fitted.offset,
+    })
 }
 
 /// The zone by name, UTC when there is none.
@@ -157,16 +175,24 @@ fn fit_rung(fitted: &mut Fitted, material: &Material, rung: Rung, aheads: &[usiz
     fitted.knots = knots;
     fitted.skill = score.skill();
     fitted.coverage = score.coverage();
+    if matches!(rung, Rung::Regression | Rung::ShortRegression) {
+        let stride = stride(material.prepared.len());
+        fitted.scale = score.scale(stride as f64 * fitted.step as f64 / 3600.0);
+    }
     true
+}
+
+/// Steps between two training origins.
+fn stride(steps: usize) -> usize {
+    (steps / ORIGINS).max(1)
 }
 
 /// Origins with a measured target `ahead` steps later, thinned evenly from the newest backwards.
 fn origins(material: &Material, daily: bool, ahead: usize) -> Vec<usize> {
     let end = material.prepared.len().saturating_sub(ahead);
-    let stride = (end / ORIGINS).max(1);
     let mut origins: Vec<usize> = (1..end)
         .rev()
-        .step_by(stride)
+        .step_by(stride(material.prepared.len()))
         .filter(|origin| material.target(origin + ahead).is_some())
         .filter(|origin| !daily || material.prepared.has_day(*origin))
         .collect();
@@ -231,7 +257,11 @@ fn regression(
             .collect()
     };
     let (inside, held_out) = (residuals(&old), residuals(&new));
-    if daily && let Some(band) = Band::from_residuals(inside.clone()) {
+    let old_band = Band::from_residuals(inside.clone());
+    if let Some(band) = &old_band {
+        score.reach(band, new.iter().copied().zip(held_out.iter().copied()));
+    }
+    if daily && let Some(band) = old_band {
         score.add(
             material,
             &Knot {

@@ -95,6 +95,55 @@ fn nothing_at_or_after_the_origin_is_read() {
 }
 
 #[test]
+fn the_mixture_reads_nothing_at_or_after_the_origin_either() {
+    let mut series = daily(3 * 1440);
+    let origin = Timestamp(2 * 86_400);
+    let mixed = |series: &Series| {
+        let fitted = fit(series, origin, &context());
+        let boosted = fit_boosted(series, &fitted).unwrap();
+        let forecast = fitted.predict_mixed(&boosted, series, origin, 60, &levels());
+        (boosted, forecast.unwrap())
+    };
+    let before = mixed(&series);
+    assert_eq!(before.1.rung, Rung::Mixture);
+    assert_eq!(before.0.at(), origin);
+    for value in &mut series.values[2 * 1440..] {
+        *value = Some(1e6);
+    }
+    assert_eq!(mixed(&series), before);
+}
+
+#[test]
+fn trees_learn_a_pattern_that_no_line_follows() {
+    // Every ten minutes a minute of double load: the next steps depend on the last ones, not linearly.
+    let mut series = daily(2 * 1440);
+    for (minute, value) in series.values.iter_mut().enumerate() {
+        if minute % 10 == 0 {
+            *value = value.map(|value| 2.0 * value);
+        }
+    }
+    let (mut mixed, mut alone) = (0.0, 0.0);
+    let fitted = fit(&series, Timestamp(40 * 3600), &context());
+    let boosted = fit_boosted(&series, &fitted).unwrap();
+    for hour in 40..47 {
+        let origin = Timestamp(hour * 3600);
+        let actual = series.between(origin, origin.plus(3600));
+        let loss = |forecast: Forecast| -> f64 {
+            let rows = forecast.values.iter().zip(actual);
+            rows.map(|(row, actual)| backtest::pinball(0.95, row[3], actual.unwrap()))
+                .sum()
+        };
+        mixed += loss(
+            fitted
+                .predict_mixed(&boosted, &series, origin, 60, &levels())
+                .unwrap(),
+        );
+        alone += loss(fitted.predict(&series, origin, 60, &levels()).unwrap());
+    }
+    assert!(mixed < 0.95 * alone, "{mixed} {alone}");
+}
+
+#[test]
 fn an_excluded_incident_teaches_nothing() {
     let clean = daily(2 * 1440);
     let mut dirty = clean.clone();
@@ -128,16 +177,31 @@ fn value() -> impl Strategy<Value = Option<f64>> {
     ]
 }
 
+fn shape() -> impl Strategy<Value = Vec<Option<f64>>> {
+    prop_oneof![
+        prop::collection::vec(value(), 0..400),
+        (value(), 0_usize..3000).prop_map(|(value, count)| vec![value; count]),
+        (prop::collection::vec(value(), 1..50), 0_usize..60)
+            .prop_map(|(day, times)| day.repeat(times)),
+    ]
+}
+
+fn sound(forecast: Option<&Forecast>) {
+    for row in forecast.iter().flat_map(|forecast| &forecast.values) {
+        assert!(
+            row.iter().all(|value| value.is_finite() && *value >= 0.0),
+            "{row:?}"
+        );
+        assert!(row.is_sorted(), "{row:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
     fn no_input_breaks_a_forecast(
-        values in prop_oneof![
-            prop::collection::vec(value(), 0..400),
-            (value(), 0_usize..3000).prop_map(|(value, count)| vec![value; count]),
-            (prop::collection::vec(value(), 1..50), 0_usize..60).prop_map(|(day, times)| day.repeat(times)),
-        ],
+        values in shape(),
         step in prop_oneof![Just(10_i64), Just(60), Just(300), Just(600), Just(3600)],
         start in -1_000_000_i64..2_000_000_000,
     ) {
@@ -146,9 +210,21 @@ proptest! {
         let steps = usize::try_from(3600 / step).unwrap_or(1);
         let forecast = fitted.predict(&series, series.end(), steps, &levels());
         prop_assert_eq!(forecast.is_none(), fitted.rung == Rung::Nothing);
-        for row in forecast.iter().flat_map(|forecast| &forecast.values) {
-            prop_assert!(row.iter().all(|value| value.is_finite() && *value >= 0.0), "{:?}", row);
-            prop_assert!(row.is_sorted(), "{:?}", row);
+        sound(forecast.as_ref());
+    }
+}
+
+proptest! {
+    // Trees take their time.
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn no_input_breaks_a_mixture(values in shape(), step in prop_oneof![Just(300_i64), Just(600)]) {
+        let series = Series { start: Timestamp(0), step, values };
+        let fitted = fit(&series, series.end(), &context());
+        if let Some(boosted) = fit_boosted(&series, &fitted) {
+            let steps = usize::try_from(3600 / step).unwrap_or(1);
+            sound(fitted.predict_mixed(&boosted, &series, series.end(), steps, &levels()).as_ref());
         }
     }
 }
