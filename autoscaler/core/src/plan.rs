@@ -118,6 +118,7 @@ pub const VERSION: u32 = 1;
 /// the reason.
 pub fn plan(snapshot: &Snapshot) -> Planned {
     let mut memory = snapshot.memory.clone();
+    ahead::refit(snapshot, &mut memory);
     let decisions = snapshot
         .targets
         .iter()

@@ -136,11 +136,12 @@ impl Prepared {
             return;
         }
         row.extend(self.lags(origin, ahead));
-        let phase = self.phase(origin + ahead) * TAU;
-        for harmonic in 1..=HARMONICS {
-            let angle = phase * harmonic as f64;
-            row.push(angle.sin());
-            row.push(angle.cos());
+        let (sin, cos) = (self.phase(origin + ahead) * TAU).sin_cos();
+        // Each harmonic is the one before it turned by the first.
+        let (mut s, mut c) = (sin, cos);
+        for _ in 0..HARMONICS {
+            row.extend([s, c]);
+            (s, c) = (s * cos + c * sin, c * cos - s * sin);
         }
     }
 

@@ -1,6 +1,8 @@
 //! Fitting: which rung the history allows, the regression at each horizon knot, and its band from
 //! held-out residuals. Deterministic; sees nothing at or after `at`.
 
+use std::ops::Range;
+
 use super::{
     Context, Fitted, Knot, Rung,
     band::Band,
@@ -238,25 +240,25 @@ fn regression(
         reason = "a share of a length"
     )]
     let cut = all[(all.len() as f64 * FIT_SHARE) as usize];
-    let (old, new): (Vec<usize>, Vec<usize>) = all.iter().partition(|origin| *origin + ahead < cut);
-    let new: Vec<usize> = new.into_iter().filter(|origin| *origin >= cut).collect();
+    // Both are in order of time: what the older fit may know is a beginning, the held-out an end.
+    let until = all.partition_point(|origin| origin + ahead < cut);
+    let from = all.partition_point(|origin| *origin < cut);
+    let (old, new) = (&all[..until], &all[from..]);
+    let rows = rows(material, daily, ahead, step, &all);
     let past = Knot {
         ahead,
-        coefficients: ridge::solve(&rows(material, daily, ahead, step, &old), columns)?,
+        coefficients: ridge::solve(&rows, columns, 0..until)?,
         band: Band::normal(0.0),
     };
-    let residuals = |origins: &[usize]| -> Vec<f64> {
-        origins
-            .iter()
-            .filter_map(|origin| {
-                Some(
-                    material.target(origin + ahead)?
-                        - center(&material.prepared, rung, &past, *origin),
-                )
-            })
+    let residuals = |range: Range<usize>| -> Vec<f64> {
+        let features =
+            rows.features[range.start * columns..range.end * columns].chunks_exact(columns);
+        let pairs = features.zip(&rows.targets[range]);
+        pairs
+            .map(|(row, target)| target - ridge::apply(&past.coefficients, row))
             .collect()
     };
-    let (inside, held_out) = (residuals(&old), residuals(&new));
+    let (inside, held_out) = (residuals(0..until), residuals(from..all.len()));
     let old_band = Band::from_residuals(inside.clone());
     if let Some(band) = &old_band {
         score.reach(band, new.iter().copied().zip(held_out.iter().copied()));
@@ -268,12 +270,12 @@ fn regression(
                 band,
                 ..past.clone()
             },
-            &old,
-            &new,
+            old,
+            new,
         );
     }
     let band = Band::from_residuals(inside.into_iter().chain(held_out).collect())?;
-    let coefficients = ridge::solve(&rows(material, daily, ahead, step, &all), columns)?;
+    let coefficients = ridge::solve(&rows, columns, 0..all.len())?;
     Some(Knot {
         ahead,
         coefficients,

@@ -1,13 +1,13 @@
 //! What the forecast says about the time until a replica that is asked for now is Ready. Fits when
-//! that is due, and keeps the fit in the memory.
+//! that is due, a bounded number a tick, and keeps the fits in the memory.
 
 use crate::{
     capacity::replicas_for,
     forecast::{self, Context, Fitted, Rung},
-    memory::TargetMemory,
+    memory::{Memory, TargetMemory},
     plan::ForecastBasis,
-    series::Series,
-    snapshot::Policy,
+    series::{Quality, Series},
+    snapshot::{Policy, Snapshot, Target},
     units::{Level, Timestamp},
 };
 
@@ -23,6 +23,9 @@ const FIT_AGE: i64 = 3600;
 
 /// The same below the top rung, where more history soon allows a better model.
 const FIT_AGE_BELOW: i64 = 600;
+
+/// Fits a tick at most. One takes about ten milliseconds, so the others keep their beat.
+pub(super) const FITS: usize = 100;
 
 /// Levels besides the policy's own, for the band on pages.
 const LEVELS: [f64; 4] = [0.05, 0.5, 0.9, 0.95];
@@ -44,12 +47,46 @@ pub(super) fn horizon(policy: &Policy, startup: f64, tick: i64) -> i64 {
         .clamp(1, LONGEST)
 }
 
+/// Makes the fits that are due, those without one first, then the oldest, [`FITS`] at most.
+pub(super) fn refit(snapshot: &Snapshot, memory: &mut Memory) {
+    let mut due: Vec<(Option<Timestamp>, &Target)> = snapshot
+        .targets
+        .iter()
+        .filter(|target| target.policy.forecast && target.load.quality <= Quality::Partial)
+        .filter(|target| !target.load.series.values.is_empty())
+        .filter_map(|target| {
+            let known = memory.targets.get(&target.id);
+            let fitted = known.and_then(|memory| memory.fitted.as_ref());
+            let step = target.load.series.step.max(1);
+            match fitted {
+                Some(fitted) if fresh(fitted, snapshot.now, step) => None,
+                Some(fitted) if usable(fitted, snapshot.now, step) => {
+                    Some((Some(fitted.at), target))
+                }
+                _ => Some((None, target)),
+            }
+        })
+        .collect();
+    due.sort_by_key(|(at, _)| *at);
+    for (_, target) in due.into_iter().take(FITS) {
+        let (policy, load) = (&target.policy, &target.load.series);
+        let zone = jiff::tz::TimeZone::get(&policy.time_zone);
+        let context = Context {
+            time_zone: zone.unwrap_or(jiff::tz::TimeZone::UTC),
+            exclude: policy.exclude.clone(),
+            horizon: LONGEST,
+        };
+        let remembered = memory.targets.entry(target.id.clone()).or_default();
+        remembered.fitted = Some(forecast::fit(load, load.end(), &context));
+    }
+}
+
 /// The forecast over the next `horizon` seconds, or `None` while there is none.
 pub(super) fn look(
     policy: &Policy,
     per_replica: f64,
     load: &Series,
-    memory: &mut TargetMemory,
+    memory: &TargetMemory,
     now: Timestamp,
     horizon: i64,
 ) -> Option<ForecastBasis> {
@@ -59,16 +96,11 @@ pub(super) fn look(
     // All that is in the series is known, the newest step included: the forecast starts after it.
     let origin = load.end();
     let step = load.step.max(1);
-    let context = Context {
-        time_zone: jiff::tz::TimeZone::get(&policy.time_zone).unwrap_or(jiff::tz::TimeZone::UTC),
-        exclude: policy.exclude.clone(),
-        horizon: LONGEST,
-    };
-    let fitted = match memory.fitted.take() {
-        Some(fitted) if fresh(&fitted, now, step) => fitted,
-        _ => forecast::fit(load, origin, &context),
-    };
-    let fitted = memory.fitted.insert(fitted);
+    // A fit whose renewal waits for its turn still predicts from the newest data.
+    let fitted = memory
+        .fitted
+        .as_ref()
+        .filter(|fitted| usable(fitted, now, step))?;
     let levels = levels(policy.level);
     let steps = steps(now.plus(horizon).since(origin), step);
     let predicted = fitted.predict(load, origin, steps, &levels)?;
@@ -100,15 +132,19 @@ fn steps(ahead: i64, step: i64) -> usize {
     usize::try_from(steps).unwrap_or(1)
 }
 
-/// Whether a fit can be used again. What it knew may end up to one step after `now`.
+/// Whether a fit need not be made again.
 fn fresh(fitted: &Fitted, now: Timestamp, step: i64) -> bool {
-    let age = now.since(fitted.at);
     let most = match fitted.rung {
         Rung::Regression => FIT_AGE,
         Rung::Nothing => step,
         _ => FIT_AGE_BELOW,
     };
-    fitted.step == step && (-2 * step..most).contains(&age)
+    usable(fitted, now, step) && now.since(fitted.at) < most
+}
+
+/// Whether a fit may be predicted with. What it knew may end up to one step after `now`.
+fn usable(fitted: &Fitted, now: Timestamp, step: i64) -> bool {
+    fitted.step == step && now.since(fitted.at) >= -2 * step
 }
 
 /// The policy's level and those of the band, rising, each once.

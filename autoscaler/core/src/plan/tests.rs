@@ -1,5 +1,6 @@
 //! Whole plans: worked examples.
 
+mod fits;
 mod learned;
 mod properties;
 
