@@ -17,6 +17,8 @@ pub mod discovery;
 
 pub mod batch;
 
+pub mod page;
+
 use dialect::Dialect;
 use histogram::Histogram;
 
