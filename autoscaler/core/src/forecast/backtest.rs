@@ -12,7 +12,7 @@ pub const LOSS_LEVELS: [f64; 3] = [0.5, 0.9, 0.95];
 
 /// What a band of past residuals is multiplied by before anything is known: the future differs from
 /// the past by more than the past does from itself.
-const WIDER: f64 = 1.15;
+pub(super) const WIDER: f64 = 1.15;
 /// At most by this.
 const WIDEST: f64 = 1.6;
 /// Step an hour of the logarithm of the factor, for each share of values missed.
@@ -89,12 +89,12 @@ impl HeldOut {
         }));
     }
 
-    /// What the band is to be multiplied by below and above the median: starting a little wide, it
+    /// What the band is to be multiplied by below and above the median: from `start` it
     /// goes a small step out after an origin whose values were missed and in after one whose were
     /// not (adaptive conformal inference, Gibbs and Candès 2021). `hours` lie between two origins.
-    pub(super) fn scale(&mut self, hours: f64) -> (f64, f64) {
+    pub(super) fn scale(&mut self, start: f64, hours: f64) -> (f64, f64) {
         self.reaches.sort_by_key(|(origin, _, _)| *origin);
-        let mut scale = (WIDER, WIDER);
+        let mut scale = (start, start);
         for group in self.reaches.chunk_by(|left, right| left.0 == right.0) {
             let missed = |out: &dyn Fn(&(usize, f64, f64)) -> bool| {
                 group.iter().filter(|reach| out(reach)).count() as f64 / group.len() as f64
@@ -236,7 +236,7 @@ mod tests {
         let band = Band::normal(1.0);
         let mut held_out = HeldOut::default();
         held_out.reach(&band, (0..hours).map(|hour| (hour, residual)));
-        held_out.scale(1.0)
+        held_out.scale(WIDER, 1.0)
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use super::{
     Context, Fitted, Knot, Rung,
+    backtest::WIDER,
     band::Band,
     features::{self, Prepared},
     predict::center,
@@ -179,7 +180,9 @@ fn fit_rung(fitted: &mut Fitted, material: &Material, rung: Rung, aheads: &[usiz
     fitted.coverage = score.coverage();
     if matches!(rung, Rung::Regression | Rung::ShortRegression) {
         let stride = stride(material.prepared.len());
-        fitted.scale = score.scale(stride as f64 * fitted.step as f64 / 3600.0);
+        // Of a day the band is as wide as the errors of a day make it: wider was worse.
+        let start = if rung == Rung::Regression { WIDER } else { 1.0 };
+        fitted.scale = score.scale(start, stride as f64 * fitted.step as f64 / 3600.0);
     }
     true
 }
