@@ -11,7 +11,7 @@ pub use health::{Health, Xids};
 pub use mig::{ComputeInstance, Instance, Layout, Partitioning, Placed, Profile, Span};
 pub use process::{Process, ProcessUtilization, Use};
 
-use crate::reading::Reading;
+use crate::{leak::Leaks, reading::Reading};
 
 /// What names a GPU in labels.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
@@ -187,4 +187,6 @@ pub struct Gpu {
     pub xids: Reading<Xids>,
     /// Processes on it.
     pub processes: Reading<Vec<Process>>,
+    /// What the watch over its memory found.
+    pub leaks: Leaks,
 }

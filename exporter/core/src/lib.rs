@@ -17,6 +17,10 @@ pub mod snapshot;
 
 pub mod fragmentation;
 
+pub mod diagnosis;
+
+pub mod leak;
+
 pub mod catalog;
 
 pub mod contract;

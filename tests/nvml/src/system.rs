@@ -118,7 +118,7 @@ unsafe extern "C" fn nvmlDeviceGetPciInfo_v3(
         if subject.instance.is_some() {
             return Err(INVALID_ARGUMENT);
         }
-        let bus = 0x1a + subject.gpu;
+        let bus = (0x1a + subject.gpu) % 0x100;
         let info = nvmlPciInfo_t {
             busIdLegacy: array(&format!("0000:{bus:02X}:00.0")),
             domain: 0,

@@ -23,6 +23,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use exporter_core::device::{Gpu, Identity, Memory, Partitioning, Xids};
+use exporter_core::leak::LeakWatch;
 use exporter_core::reading::Reading;
 use exporter_nvml::{Answer, Error, Library};
 
@@ -45,6 +46,7 @@ pub(crate) struct Nvml {
     slots: BTreeMap<u32, Slot>,
     /// Passes in which a board had no measure of its load.
     blind: BTreeMap<String, u32>,
+    leaks: LeakWatch,
 }
 
 /// A board, or the call that keeps it.
@@ -82,6 +84,7 @@ impl Nvml {
             looking: None,
             slots: BTreeMap::new(),
             blind: BTreeMap::new(),
+            leaks: LeakWatch::default(),
         }
     }
 
@@ -241,6 +244,10 @@ impl Source for Nvml {
             let gpu = self.gpu(&look.library, index, now)?;
             self.tell(&gpu);
             gpus.push(gpu);
+        }
+        let leaks = self.leaks.observe(now, &gpus);
+        for (gpu, leaks) in gpus.iter_mut().zip(leaks) {
+            gpu.leaks = leaks;
         }
         Ok(Gathered {
             driver_version: look.driver_version,

@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use exporter_core::exposition::{Sample, parse};
@@ -171,8 +172,13 @@ fn free_port() -> u16 {
     listener.local_addr().unwrap().port()
 }
 
-/// Builds the driver library for tests into the folder that the exporter was built into.
+/// The driver library for tests, built once into the folder that the exporter was built into.
 pub(crate) fn library() -> PathBuf {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(build).clone()
+}
+
+fn build() -> PathBuf {
     let exporter = Path::new(env!("CARGO_BIN_EXE_foresail-exporter"));
     let target = exporter.ancestors().nth(2).unwrap();
     let built = Command::new(env!("CARGO"))

@@ -2,6 +2,8 @@
 //! partitioned, lost, hung or not there at all. It never needs a GPU and waits for conditions, not for time to pass.
 #![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
+mod diagnosis;
+
 mod exporter;
 
 mod hung;

@@ -99,6 +99,42 @@ pub static MEMORY_FRAGMENTATION: Metric = Metric {
     labels: GPU_LABELS,
 };
 
+/// Why it does little.
+pub static LOW_USE: Metric = Metric {
+    name: "foresail_gpu_low_use",
+    kind: Kind::Gauge,
+    help: "Whether the cause limits the GPU now: idle, throttled, transfer, host, memory_bandwidth or small_batches. At most one is 1; a cause that cannot be judged has no series, nor has a partitioned GPU.",
+    unit: "0 or 1",
+    labels: labels!["cause"],
+};
+
+/// Whether memory leaks.
+pub static LEAK_SUSPECTED: Metric = Metric {
+    name: "foresail_gpu_memory_leak_suspected",
+    kind: Kind::Gauge,
+    help: "Whether memory of the GPU leaks, by reason: process (one grows for hours and its load does not), contexts (they pile up) or unowned (no process holds it). Absent until it can be judged, which takes four hours for the first two.",
+    unit: "0 or 1",
+    labels: labels!["reason"],
+};
+
+/// How fast.
+pub static LEAK_RATE: Metric = Metric {
+    name: "foresail_gpu_memory_leak_bytes_per_second",
+    kind: Kind::Gauge,
+    help: "How fast a process under suspicion has grown over the last hours.",
+    unit: "bytes per second",
+    labels: labels!["pid"],
+};
+
+/// Memory of nobody.
+pub static MEMORY_UNOWNED: Metric = Metric {
+    name: "foresail_gpu_memory_unowned_bytes",
+    kind: Kind::Gauge,
+    help: "Memory in use that no process on the GPU holds. Absent where the driver does not tell what each process holds.",
+    unit: "bytes",
+    labels: GPU_LABELS,
+};
+
 /// All of them.
 pub static ALL: &[&Metric] = &[
     &UP,
@@ -111,4 +147,8 @@ pub static ALL: &[&Metric] = &[
     &REMAP_PENDING,
     &MEMORY_ALLOCATED,
     &MEMORY_FRAGMENTATION,
+    &LOW_USE,
+    &LEAK_SUSPECTED,
+    &LEAK_RATE,
+    &MEMORY_UNOWNED,
 ];

@@ -4,6 +4,7 @@ use super::{Families, Labels};
 use crate::{
     catalog::{device, mig},
     device::{Gpu, Instance, Layout, Partitioning, Xids, health},
+    diagnosis::diagnose,
     exposition::text::Value,
     fragmentation::{
         self,
@@ -66,6 +67,7 @@ pub(super) fn state(families: &mut Families, gpu: &Labels, state: &Gpu, held: bo
     if let Some(layout) = state.layout.value() {
         room(families, gpu, layout);
     }
+    judgements(families, gpu, state);
     for (what, reason) in absences(state, held) {
         let labels = with(&with(gpu, "what", what), REASON, reason);
         families.add(&device::ABSENT_INFO, &labels, Value::Whole(1));
@@ -76,6 +78,36 @@ fn with(labels: &Labels, name: &'static str, value: &str) -> Labels {
     let mut labels = labels.clone();
     labels.insert(name, value.to_string());
     labels
+}
+
+/// What was made of the readings: why it does little, and whether its memory leaks.
+fn judgements(families: &mut Families, gpu: &Labels, state: &Gpu) {
+    if let Some(found) = diagnose(state) {
+        for cause in found.judged {
+            let holds = Value::Whole(u64::from(found.cause == Some(cause)));
+            families.add(&device::LOW_USE, &with(gpu, "cause", cause.label()), holds);
+        }
+    }
+    let leaks = &state.leaks;
+    for (reason, suspected) in [
+        ("process", leaks.process),
+        ("contexts", leaks.contexts),
+        ("unowned", leaks.unowned_suspected),
+    ] {
+        if let Some(suspected) = suspected {
+            let labels = with(gpu, REASON, reason);
+            let suspected = Value::Whole(u64::from(suspected));
+            families.add(&device::LEAK_SUSPECTED, &labels, suspected);
+        }
+    }
+    for growth in &leaks.growing {
+        let labels = with(gpu, "pid", &growth.pid.to_string());
+        let rate = Value::Exact(growth.bytes_per_second);
+        families.add(&device::LEAK_RATE, &labels, rate);
+    }
+    if let Some(bytes) = leaks.unowned {
+        families.add(&device::MEMORY_UNOWNED, gpu, Value::Whole(bytes));
+    }
 }
 
 /// What still fits on a partitioned GPU.

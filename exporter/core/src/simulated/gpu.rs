@@ -7,6 +7,7 @@ use crate::{
         ComputeInstance, Gpu, Health, Identity, Instance, Layout, Memory, Partitioning, Placed,
         Readings, Span, Xids, health::Links,
     },
+    leak::Leaks,
     mig::{geometry::Geometry, profile::Profile},
     reading::Reading,
 };
@@ -93,6 +94,7 @@ impl SimulatedGpu {
             layout: self.layout(),
             xids: Reading::Value(Xids::watching()),
             processes: Reading::Unsupported,
+            leaks: Leaks::default(),
         }
     }
 

@@ -109,6 +109,7 @@ impl Board {
             layout: cut.layout,
             xids: self.xids.clone(),
             processes: self.processes.read(&device)?,
+            ..Gpu::default()
         })
     }
 
