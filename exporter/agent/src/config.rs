@@ -124,6 +124,7 @@ struct File {
     interval_seconds: Option<f64>,
     collectors: Option<PathBuf>,
     dialect: Option<String>,
+    max_series: Option<usize>,
     hostname: Option<String>,
     simulated: Option<String>,
     nvml_library: Option<PathBuf>,
@@ -158,6 +159,7 @@ const RIGHTS: &yaml::Rights = &[
         "a counters file such as /etc/dcgm-exporter/custom.csv",
     ),
     ("dialect", "a version in quotes such as \"4.8.2\""),
+    ("maxSeries", "a whole number such as 10000"),
     ("hostname", "the node's name such as node-1"),
     ("simulated", "GPUs such as 8xH100-SXM5-80GB,2xL40S"),
     ("nvmlLibrary", "a file such as /usr/lib/libnvidia-ml.so.1"),
@@ -199,6 +201,7 @@ pub(crate) fn load(
     if let Some(address) = args.address {
         config.address = address;
     }
+    config.kubernetes.overlay(&args.dcgm);
     if let Some(interval) = args.dcgm.collect_interval {
         config.interval = interval;
     }
@@ -247,7 +250,7 @@ fn parse(
         .map_err(|message| wrong("nvmlDeadlineSeconds", message))?;
     let version = file.dialect.as_deref().map(args::version).transpose();
     let version = version.map_err(|message| wrong("dialect", message))?;
-    let contract = contract(args, version, file.collectors.as_deref())?;
+    let contract = contract(args, version, file.collectors.as_deref(), file.max_series)?;
     let simulated = file.simulated.map(|spec| spec.parse::<Spec>()).transpose();
     let simulated = simulated.map_err(|error| wrong("simulated", error.to_string()))?;
     let servers = (file.servers.into_iter().enumerate())
@@ -283,10 +286,11 @@ fn contract(
     args: &Args,
     version: Option<Version>,
     counters: Option<&Path>,
+    budget: Option<usize>,
 ) -> Result<Arc<Contract>, ConfigError> {
     let version = args.dialect.or(version).unwrap_or_default();
     let counters = args.dcgm.collectors.as_deref().or(counters);
-    contract::load(args, version, counters).map_err(|source| ConfigError::Contract {
+    contract::load(args, version, counters, budget).map_err(|source| ConfigError::Contract {
         // Only a file can be wrong.
         path: counters.map_or_else(String::new, |path| path.display().to_string()),
         source,

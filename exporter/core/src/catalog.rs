@@ -97,6 +97,10 @@ pub fn markdown() -> String {
             page.push_str(mig::DEFINITION);
         }
     }
+    page.push_str("\n## When there are too many series\n\nWith `maxSeries` set, whole families are left out in this order until the rest fits; each one is named by\n`foresail_exporter_dropped_series`. All other families are served whatever their number is.\n\n");
+    for (index, name) in crate::collect::budget::ORDER.iter().enumerate() {
+        let _ = writeln!(page, "{}. `{name}`", index + 1);
+    }
     page
 }
 

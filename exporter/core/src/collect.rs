@@ -16,6 +16,8 @@ mod batch;
 
 mod board;
 
+pub mod budget;
+
 mod dcgm;
 
 mod owners;
@@ -152,11 +154,8 @@ pub fn collect_under(contract: &Arc<Contract>, snapshot: &Snapshot, version: &st
         let gathered = Value::Exact(snapshot.gathered_at);
         families.add(&health::SNAPSHOT_TIMESTAMP, &node, gathered);
     }
-    let series: usize = families
-        .found
-        .values()
-        .map(|family| family.series.len())
-        .sum();
+    budget::apply(&mut families, &node);
+    let series = budget::count(&families);
     families.add(&health::SERIES, &node, Value::Whole(series as u64));
     families.found.into_values().collect()
 }

@@ -121,6 +121,8 @@ pub struct Contract {
     dialect: Dialect,
     /// Which GPUs and instances.
     pub devices: Devices,
+    /// Series at most, so far as families may be left out; `None`: no bound.
+    pub budget: Option<usize>,
     /// Headings of the metrics that are served, by the catalogue's name.
     rows: BTreeMap<&'static str, Heading>,
     /// Fields shown as labels: name shown, and catalogue's name; by name shown.
@@ -155,6 +157,7 @@ impl Contract {
         Self {
             dialect,
             devices: Devices::default(),
+            budget: None,
             rows: rows.collect(),
             labels: dcgm::TEXTS[..1].iter().map(|name| (*name, *name)).collect(),
         }

@@ -62,6 +62,24 @@ pub(crate) struct Flags {
     )]
     pub(crate) devices: Option<Devices>,
 
+    /// Ask the kubelet which pods hold which GPUs
+    #[arg(short = 'k', long, num_args = 0..=1, require_equals = true, default_missing_value = "true",
+        value_name = "BOOL", env = "DCGM_EXPORTER_KUBERNETES")]
+    pub(crate) kubernetes: Option<Switch>,
+
+    /// The kubelet's socket [default: /var/lib/kubelet/pod-resources/kubelet.sock]
+    #[arg(long, value_name = "FILE", env = "DCGM_POD_RESOURCES_KUBELET_SOCKET")]
+    pub(crate) pod_resources_kubelet_socket: Option<PathBuf>,
+
+    /// Resources that are GPUs too, such as nvidia.com/a100
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        env = "NVIDIA_RESOURCE_NAMES"
+    )]
+    pub(crate) nvidia_resource_names: Vec<String>,
+
     /// Log more
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true",
         value_name = "BOOL", env = "DCGM_EXPORTER_DEBUG")]

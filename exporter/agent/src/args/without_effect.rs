@@ -40,7 +40,7 @@ const fn switch(long: &'static str, variable: &'static str, instead: &'static st
     }
 }
 
-const FLAGS: [Flag; 20] = [
+const FLAGS: [Flag; 26] = [
     value(
         "cpu-devices",
         Some('p'),
@@ -112,6 +112,38 @@ const FLAGS: [Flag; 20] = [
         None,
         "DCGM_EXPORTER_CONFIG_FILE",
         "write --config, in this program's own form",
+    ),
+    value(
+        "kubernetes-gpu-id-type",
+        None,
+        "DCGM_EXPORTER_KUBERNETES_GPU_ID_TYPE",
+        "every form of id is understood",
+    ),
+    value(
+        "kubernetes-pod-label-allowlist-regex",
+        None,
+        "DCGM_EXPORTER_KUBERNETES_POD_LABEL_ALLOWLIST_REGEX",
+        "labels of pods are not served",
+    ),
+    switch(
+        "kubernetes-enable-pod-labels",
+        "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_LABELS",
+        "labels of pods are not served",
+    ),
+    switch(
+        "kubernetes-enable-pod-uid",
+        "DCGM_EXPORTER_KUBERNETES_ENABLE_POD_UID",
+        "uids of pods are not served",
+    ),
+    switch(
+        "kubernetes-virtual-gpus",
+        "KUBERNETES_VIRTUAL_GPUS",
+        "all sharers of a GPU are listed in any case",
+    ),
+    switch(
+        "kubernetes-enable-dra",
+        "KUBERNETES_ENABLE_DRA",
+        "DRA claims are read in any case",
     ),
     switch(
         "enable-dcgm-log",

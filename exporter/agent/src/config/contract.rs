@@ -29,6 +29,7 @@ pub(super) fn load(
     args: &Args,
     version: Version,
     counters: Option<&Path>,
+    budget: Option<usize>,
 ) -> Result<Arc<Contract>, ContractError> {
     let on = |switch: Option<Switch>| switch.is_some_and(|switch| switch.0);
     let mut dialect = Dialect::of(version);
@@ -42,6 +43,7 @@ pub(super) fn load(
         Some(path) => read(path, dialect)?,
     };
     contract.devices = args.dcgm.devices.clone().unwrap_or_default();
+    contract.budget = budget;
     Ok(Arc::new(contract))
 }
 

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
+use crate::args::dcgm::{Flags, Switch};
+
 /// Folder in which a pod finds its account.
 const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
@@ -35,6 +37,32 @@ pub(crate) struct Api {
     pub(crate) token: Option<PathBuf>,
     /// File with the certificates that sign its own.
     pub(crate) authority: Option<PathBuf>,
+}
+
+/// Where a kubelet serves who holds which device.
+const SOCKET: &str = "/var/lib/kubelet/pod-resources/kubelet.sock";
+
+impl Kubernetes {
+    /// Lays dcgm-exporter's flags over the file.
+    pub(super) fn overlay(&mut self, flags: &Flags) {
+        let socket = flags.pod_resources_kubelet_socket.as_ref();
+        match (flags.kubernetes, &mut self.pod_resources) {
+            (Some(Switch(false)), _) => self.pod_resources = None,
+            (Some(Switch(true)), None) => {
+                self.pod_resources = Some(socket.map_or_else(|| SOCKET.into(), Clone::clone));
+            }
+            (_, Some(path)) => {
+                if let Some(socket) = socket {
+                    path.clone_from(socket);
+                }
+            }
+            // As in dcgm-exporter, a socket alone asks nobody.
+            (None, None) => {}
+        }
+        let also = flags.nvidia_resource_names.iter();
+        self.resources
+            .extend(also.filter(|name| !name.is_empty()).cloned());
+    }
 }
 
 /// The section of the file.
@@ -161,6 +189,31 @@ mod tests {
         assert_eq!(unknown.0, "apiServer");
         let cluster = super::read(Section::default(), "n", service("10.96.0.1"), true).unwrap();
         assert!(cluster.api.is_some() && cluster.cluster && !cluster.discovery);
+    }
+
+    #[test]
+    fn flags_of_dcgm_exporter_win_over_the_file() {
+        let socket = |file: Option<&str>, switch: Option<bool>, flag: Option<&str>| {
+            let mut kubernetes = Kubernetes {
+                pod_resources: file.map(Into::into),
+                ..Kubernetes::default()
+            };
+            kubernetes.overlay(&Flags {
+                kubernetes: switch.map(Switch),
+                pod_resources_kubelet_socket: flag.map(Into::into),
+                nvidia_resource_names: vec!["example.com/gpu".into()],
+                ..Flags::default()
+            });
+            assert_eq!(kubernetes.resources, ["example.com/gpu"]);
+            let found = kubernetes.pod_resources;
+            found.map(|path| path.display().to_string())
+        };
+        assert_eq!(socket(None, Some(true), None).as_deref(), Some(SOCKET));
+        assert_eq!(socket(None, Some(true), Some("/b")).as_deref(), Some("/b"));
+        assert_eq!(socket(Some("/a"), None, Some("/b")).as_deref(), Some("/b"));
+        assert_eq!(socket(Some("/a"), Some(true), None).as_deref(), Some("/a"));
+        assert_eq!(socket(Some("/a"), Some(false), Some("/b")), None);
+        assert_eq!(socket(None, None, Some("/b")), None);
     }
 
     #[test]

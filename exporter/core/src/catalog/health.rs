@@ -92,6 +92,15 @@ pub static SERIES: Metric = of(
     "Series in this exposition, this one left out.",
 );
 
+/// What the budget left out.
+pub static DROPPED_SERIES: Metric = of(
+    "foresail_exporter_dropped_series",
+    Kind::Gauge,
+    "series",
+    &["family", "Hostname"],
+    "Series of a family that is left out because there are more series than maxSeries. Absent when none is.",
+);
+
 /// All of them.
 pub static ALL: &[&Metric] = &[
     &BUILD_INFO,
@@ -102,4 +111,5 @@ pub static ALL: &[&Metric] = &[
     &SOURCE_FAILURES,
     &SNAPSHOT_TIMESTAMP,
     &SERIES,
+    &DROPPED_SERIES,
 ];

@@ -80,6 +80,7 @@ impl Contract {
         let mut contract = Self {
             dialect,
             devices: Devices::default(),
+            budget: None,
             rows: BTreeMap::new(),
             labels: BTreeMap::new(),
         };
