@@ -14,5 +14,6 @@ mod charts;
 mod control_plane;
 mod docs;
 mod end_to_end;
+mod exposition;
 mod rights;
 mod tidy;

@@ -131,3 +131,15 @@ pub fn promtool(arguments: &[&str], input: &str) -> anyhow::Result<(bool, String
         + &String::from_utf8_lossy(&output.stderr);
     Ok((output.status.success(), text))
 }
+
+/// What promtool finds wrong with an exposition, save for DCGM's own names, which are kept letter for
+/// letter (units that are no base units, counters without `_total`, the label `modelName`), because the
+/// dashboards and alerts of dcgm-exporter's users name them.
+pub fn lint(exposition: &str) -> anyhow::Result<Vec<String>> {
+    let (_, complaints) = promtool(&["check", "metrics"], exposition)?;
+    Ok(complaints
+        .lines()
+        .filter(|line| !line.starts_with("DCGM_FI_"))
+        .map(str::to_owned)
+        .collect())
+}
