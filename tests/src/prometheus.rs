@@ -1,6 +1,8 @@
 //! A real Prometheus with a back-filled past, which can be stopped and started again on its data.
 
-use std::{fmt::Write as _, fs, path::PathBuf, process::Command, time::Duration};
+use std::{
+    collections::BTreeSet, fmt::Write as _, fs, path::PathBuf, process::Command, time::Duration,
+};
 
 use anyhow::ensure;
 use tempfile::TempDir;
@@ -132,14 +134,19 @@ pub fn promtool(arguments: &[&str], input: &str) -> anyhow::Result<(bool, String
     Ok((output.status.success(), text))
 }
 
-/// What promtool finds wrong with an exposition, save for DCGM's own names, which are kept letter for
-/// letter (units that are no base units, counters without `_total`, the label `modelName`), because the
-/// dashboards and alerts of dcgm-exporter's users name them.
-pub fn lint(exposition: &str) -> anyhow::Result<Vec<String>> {
+/// What promtool finds wrong with an exposition: the names of DCGM's own metrics that it complains of,
+/// which are listed in `tests/config/dcgm-names.txt`, and every other complaint.
+pub fn lint(exposition: &str) -> anyhow::Result<(BTreeSet<String>, Vec<String>)> {
+    let listed = std::fs::read_to_string(crate::root().join("tests/config/dcgm-names.txt"))?;
     let (_, complaints) = promtool(&["check", "metrics"], exposition)?;
-    Ok(complaints
-        .lines()
-        .filter(|line| !line.starts_with("DCGM_FI_"))
-        .map(str::to_owned)
-        .collect())
+    let (mut dcgm, mut others) = (BTreeSet::new(), Vec::new());
+    for complaint in complaints.lines() {
+        let name = complaint.split_whitespace().next().unwrap_or_default();
+        if listed.lines().any(|line| line == name) {
+            dcgm.insert(name.to_owned());
+        } else {
+            others.push(complaint.to_owned());
+        }
+    }
+    Ok((dcgm, others))
 }
