@@ -133,6 +133,12 @@ fn wrong_values_are_refused_by_name() {
         ("foresail-exporter", "--set=simulatd=x", "simulatd"),
         ("foresail-exporter", "--set=port=0", "/port"),
         ("foresail-exporter", "--set=servers[0].kind=vllm", "url"),
+        ("foresail-exporter", "--set-string=dialect=5", "/dialect"),
+        (
+            "foresail-exporter",
+            "--set=extraArgs[0]=no-hostname",
+            "/extraArgs",
+        ),
         ("foresail-autoscaler", "--set=tick=0", "/tick"),
         (
             "foresail-autoscaler",
@@ -240,7 +246,8 @@ fn root_and_the_nodes_folders_are_for_attribution_alone() {
 #[test]
 fn the_exporters_file_is_one_that_the_exporter_takes() {
     let values = [
-        "--set=simulated=1xL40S,discovery.enabled=false",
+        "--set=simulated=1xL40S,discovery.enabled=false,maxSeries=5000,dialect=4.8.3",
+        "--set-literal=customMetrics=DCGM_FI_DEV_GPU_UTIL, gauge,\"Use, in %.\"",
         concat!(
             r#"--set-json=servers=[{"kind":"vllm","url":"http://127.0.0.1:9/metrics","#,
             r#""namespace":"s","batchLimit":256,"deadlineSeconds":0.5}]"#
@@ -251,8 +258,16 @@ fn the_exporters_file_is_one_that_the_exporter_takes() {
         .iter()
         .find_map(|object| object["data"]["config.yaml"].as_str())
         .unwrap();
+    let counters = rendered
+        .iter()
+        .find_map(|object| object["data"]["counters.csv"].as_str())
+        .unwrap();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("config.yaml");
+    let path = folder.path().join("counters.csv");
+    fs::write(&path, counters).unwrap();
+    // The one thing that differs: where a pod finds what is mounted.
+    let text = text.replace("/etc/foresail/counters.csv", path.to_str().unwrap());
     fs::write(&file, text).unwrap();
     let output = Command::new(tests::product::program("foresail-exporter").unwrap())
         .arg("--once")
@@ -263,6 +278,11 @@ fn the_exporters_file_is_one_that_the_exporter_takes() {
     let shown = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{output:?}");
     assert!(shown.contains("DCGM_FI_DEV_GPU_UTIL{"), "{shown}");
+    assert!(
+        shown.contains("Use, in %.") && shown.contains("hostname="),
+        "{shown}"
+    );
+    assert!(!shown.contains("DCGM_FI_DEV_GPU_TEMP"), "{shown}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -12,6 +12,8 @@ pub(crate) mod slices;
 
 pub(crate) mod batch;
 
+pub(crate) mod config_map;
+
 /// Bytes that one page may have.
 const LARGEST: usize = 64 << 20;
 /// Objects in one page.
@@ -54,12 +56,20 @@ pub(crate) enum ApiError {
         path: String,
     },
     /// Not what was asked.
-    #[error("the answer for {path} is not a list: {source}")]
+    #[error("the answer for {path} is not what was asked for: {source}")]
     Form {
         /// What was asked.
         path: String,
         /// Why.
         source: serde_json::Error,
+    },
+    /// A `ConfigMap` without that key.
+    #[error("{path} has no key {key}; put the counters file under it")]
+    Key {
+        /// What was asked.
+        path: String,
+        /// Its key.
+        key: &'static str,
     },
 }
 
@@ -67,8 +77,8 @@ pub(crate) enum ApiError {
 fn advice(status: u16) -> &'static str {
     match status {
         401 => ": the token is not accepted",
-        403 => ": the account may not list it; the chart's ClusterRole grants that",
-        404 => ": it does not know this kind",
+        403 => ": the account may not read it; the chart's roles grant that",
+        404 => ": there is none",
         _ => "",
     }
 }
@@ -96,6 +106,7 @@ pub(crate) struct ApiServer {
 impl ApiServer {
     /// For that server; reads its certificates once.
     pub(crate) fn new(api: &Api) -> Result<Self, ApiError> {
+        crate::inference::ready_for_tls();
         let mut builder = reqwest::Client::builder().no_proxy();
         if let Some(path) = &api.authority {
             let text = std::fs::read(path).map_err(|source| file(path, source))?;

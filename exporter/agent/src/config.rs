@@ -20,7 +20,7 @@ use crate::args::{self, Args};
 use kubernetes::Kubernetes;
 pub(crate) use url::{SecretUrl, read as read_url};
 
-mod contract;
+pub(crate) mod contract;
 
 mod file;
 
@@ -52,6 +52,8 @@ pub(crate) struct Config {
     pub(crate) seed: u64,
     /// What is served under which names.
     pub(crate) contract: Arc<Contract>,
+    /// Namespace and name of a `ConfigMap` that holds the counters instead.
+    pub(crate) counters_map: Option<(String, String)>,
     /// Inference servers to ask.
     pub(crate) servers: Vec<Server>,
     /// Whom to ask about pods.
@@ -202,6 +204,7 @@ pub(crate) fn load(
         config.address = address;
     }
     config.kubernetes.overlay(&args.dcgm);
+    config.counters_map = args.dcgm.configmap_data.clone().and_then(|map| map.0);
     if let Some(interval) = args.dcgm.collect_interval {
         config.interval = interval;
     }
@@ -266,13 +269,18 @@ fn parse(
         );
         return Err(wrong(&format!("servers[{index}].url"), message));
     }
-    let kubernetes = kubernetes::read(file.kubernetes, &hostname, service, args.cluster)
+    let wanted = kubernetes::Wanted {
+        cluster: args.cluster,
+        config_map: (args.dcgm.configmap_data.as_ref()).is_some_and(|map| map.0.is_some()),
+    };
+    let kubernetes = kubernetes::read(file.kubernetes, &hostname, service, wanted)
         .map_err(|(key, message)| wrong(&format!("kubernetes.{key}"), message))?;
     Ok(Config {
         address,
         interval,
         hostname: file.hostname.unwrap_or(hostname),
         contract,
+        counters_map: None,
         simulated,
         nvml_library: file.nvml_library,
         nvml_deadline,

@@ -104,6 +104,7 @@ impl Published {
             }
             if let Some(gathered) = gathered {
                 snapshot.driver_version.clone_from(&gathered.driver_version);
+                snapshot.nvml_version.clone_from(&gathered.nvml_version);
                 snapshot.gpus.clone_from(&gathered.gpus);
             }
         }

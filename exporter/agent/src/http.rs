@@ -53,7 +53,7 @@ pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// What all clients are answered from.
 struct Served {
     published: Published,
-    contract: Arc<Contract>,
+    contract: watch::Receiver<Arc<Contract>>,
 }
 
 type Answer = Response<Full<Bytes>>;
@@ -76,7 +76,7 @@ pub(crate) fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
 pub(crate) async fn serve(
     listener: TcpListener,
     published: Published,
-    contract: Arc<Contract>,
+    contract: watch::Receiver<Arc<Contract>>,
     stop: impl Future<Output = ()>,
 ) {
     let served = Arc::new(Served {
@@ -180,8 +180,9 @@ fn answer<B>(request: &Request<B>, served: &Served) -> Answer {
 }
 
 fn metrics<B>(request: &Request<B>, served: &Served) -> Answer {
+    let contract = Arc::clone(&served.contract.borrow());
     let text = render(&collect_under(
-        &served.contract,
+        &contract,
         &served.published.snapshot(),
         VERSION,
     ));

@@ -67,10 +67,14 @@ impl InferenceError {
     }
 }
 
+/// What a client needs before it is made. Called for each: it fails only when that was done already, which is as good.
+pub(crate) fn ready_for_tls() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
 /// A client for all servers.
 pub(crate) fn client() -> Result<reqwest::Client, reqwest::Error> {
-    // Fails only when a provider is installed already, which is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    ready_for_tls();
     let agent = concat!("foresail-exporter/", env!("CARGO_PKG_VERSION"));
     reqwest::Client::builder()
         .user_agent(agent)

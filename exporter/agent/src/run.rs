@@ -3,7 +3,10 @@
 use std::{process::ExitCode, sync::Arc, time::Duration};
 
 use anyhow::Context;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::watch,
+};
 
 use crate::{
     apiserver::ApiServer,
@@ -16,6 +19,8 @@ use crate::{
     source::{nothing::Nothing, nvml::Nvml, simulated::Simulated},
 };
 
+mod counters;
+
 mod node;
 
 /// Longest time that the end waits for the thread that owns the GPUs.
@@ -23,19 +28,20 @@ pub(crate) const PATIENCE: Duration = Duration::from_millis(2500);
 
 /// Runs until the work is done or a signal ends it.
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let config = config::load(args, node::hostname(), node::service())?;
+    let mut config = config::load(args, node::hostname(), node::service())?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .context("cannot start the async runtime")?;
     let outcome = runtime.block_on(async {
+        config.contract = counters::read(&config).await?;
         if let Some(other) = &args.compare {
             print::comparison(config, other).await
         } else if args.once {
             print::exposition(&config).await
         } else {
-            serve(&config).await
+            serve(&config, args).await
         }
     });
     // Not drop: a name lookup that hangs must not hold up the end.
@@ -67,7 +73,7 @@ pub(crate) fn start(config: &Config) -> anyhow::Result<(Published, Owner)> {
     started.context("cannot start the thread that owns the gpus")
 }
 
-async fn serve(config: &Config) -> anyhow::Result<ExitCode> {
+async fn serve(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
     let address = config.address;
     let listener = http::listen(address)
         .with_context(|| format!("cannot serve on {address}; choose a free one with --address"))?;
@@ -83,7 +89,11 @@ async fn serve(config: &Config) -> anyhow::Result<ExitCode> {
         }
         tracing::info!("ending");
     };
-    http::serve(listener, published, Arc::clone(&config.contract), stop).await;
+    let (served, contract) = watch::channel(Arc::clone(&config.contract));
+    tokio::select! {
+        () = http::serve(listener, published, contract, stop) => {}
+        Err(error) = counters::follow(args, served) => return Err(error),
+    }
     owner.stop(PATIENCE);
     Ok(ExitCode::SUCCESS)
 }

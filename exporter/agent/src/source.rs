@@ -16,6 +16,8 @@ use exporter_core::device::Gpu;
 pub(crate) struct Gathered {
     /// Driver version, when it is known.
     pub(crate) driver_version: Option<String>,
+    /// Version of the driver's management library, when it is known.
+    pub(crate) nvml_version: Option<String>,
     /// GPUs in bus order.
     pub(crate) gpus: Vec<Gpu>,
     /// Why it is not complete, in one line: a GPU is lost, a reading failed. `None` when it is.

@@ -3,7 +3,11 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{
-    catalog::{Metric, dcgm::FIELDS_AS_LABELS, device, health},
+    catalog::{
+        Metric,
+        dcgm::{FIELDS_AS_LABELS, NVML_VERSION},
+        device, health,
+    },
     contract::{Contract, Heading},
     device::{Gpu, Instance, Partitioning},
     exposition::text::Value,
@@ -19,6 +23,8 @@ mod board;
 pub mod budget;
 
 mod dcgm;
+
+mod events;
 
 mod owners;
 
@@ -171,8 +177,13 @@ fn gpu_labels(snapshot: &Snapshot, gpu: &Gpu) -> Labels {
         ("Hostname", snapshot.hostname.clone()),
     ]);
     if let Some(driver) = &snapshot.driver_version {
-        labels.insert("DCGM_FI_DRIVER_VERSION", driver.clone());
+        labels.insert(FIELDS_AS_LABELS, driver.clone());
     }
+    if let Some(library) = &snapshot.nvml_version {
+        labels.insert(NVML_VERSION, library.clone());
+    }
+    let texts = gpu.texts.fields();
+    labels.extend(texts.map(|(name, text)| (name, text.to_owned())));
     labels
 }
 
@@ -190,7 +201,7 @@ fn one_gpu(families: &mut Families, snapshot: &Snapshot, gpu: &Gpu) {
     families.add(&device::FAILED_READINGS, &labels, Value::Whole(failed));
     let shown = families.contract.devices.gpu(gpu.identity.index);
     if shown && families.contract.devices.boards {
-        self::dcgm::board(families, &labels, gpu);
+        self::dcgm::board(families, &labels, gpu, snapshot.gathered_at);
     }
     let held = attribution.is_some_and(|known| !known.owners_of(gpu, None).is_empty());
     board::state(families, &labels, gpu, held);

@@ -11,6 +11,7 @@ use std::{
     borrow::Cow,
     collections::BTreeMap,
     sync::{Arc, LazyLock},
+    time::Duration,
 };
 
 use crate::catalog::{Metric, dcgm};
@@ -102,6 +103,26 @@ impl Dialect {
     }
 }
 
+/// How far back the counts within a window look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Windows {
+    /// Of Xid errors.
+    pub xids: Duration,
+    /// Of reasons for lowered clocks.
+    pub clock_events: Duration,
+}
+
+impl Default for Windows {
+    /// dcgm-exporter's.
+    fn default() -> Self {
+        let window = Duration::from_mins(5);
+        Self {
+            xids: window,
+            clock_events: window,
+        }
+    }
+}
+
 /// How one family is headed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heading {
@@ -123,6 +144,8 @@ pub struct Contract {
     pub devices: Devices,
     /// Series at most, so far as families may be left out; `None`: no bound.
     pub budget: Option<usize>,
+    /// How far back windowed counts look.
+    pub windows: Windows,
     /// Headings of the metrics that are served, by the catalogue's name.
     rows: BTreeMap<&'static str, Heading>,
     /// Fields shown as labels: name shown, and catalogue's name; by name shown.
@@ -158,6 +181,7 @@ impl Contract {
             dialect,
             devices: Devices::default(),
             budget: None,
+            windows: Windows::default(),
             rows: rows.collect(),
             labels: dcgm::TEXTS[..1].iter().map(|name| (*name, *name)).collect(),
         }

@@ -1,15 +1,21 @@
 //! One GPU and its MIG instances as a source read them. Units are the driver's, converted once to
 //! those named here; never a guess in place of a reading.
 
+pub mod events;
+
 pub mod health;
 
 pub mod mig;
 
 pub mod process;
 
+pub mod texts;
+
+pub use events::{ClockEvents, Recent};
 pub use health::{Health, Xids};
 pub use mig::{ComputeInstance, Instance, Layout, Partitioning, Placed, Profile, Span};
 pub use process::{Process, ProcessUtilization, Use};
+pub use texts::Texts;
 
 use crate::{leak::Leaks, reading::Reading};
 
@@ -177,6 +183,8 @@ pub struct Gpu {
     pub identity: Identity,
     /// Why it does not answer at all, such as fallen off the bus; `None` when it does.
     pub lost: Option<String>,
+    /// What is printed on it and in its firmware.
+    pub texts: Texts,
     /// What it reads.
     pub readings: Readings,
     /// Its MIG instances.
@@ -185,6 +193,8 @@ pub struct Gpu {
     pub layout: Reading<Layout>,
     /// Its Xid errors; they are kept while it is lost. "Unsupported" where they cannot be watched.
     pub xids: Reading<Xids>,
+    /// Why its clocks were lowered since the exporter watches; "unsupported" where the driver does not tell.
+    pub clock_events: Reading<ClockEvents>,
     /// Processes on it.
     pub processes: Reading<Vec<Process>>,
     /// What the watch over its memory found.

@@ -36,6 +36,8 @@ pub struct Snapshot {
     pub hostname: String,
     /// Driver version; absent when no driver was reached.
     pub driver_version: Option<String>,
+    /// Version of the driver's management library; absent when none was reached.
+    pub nvml_version: Option<String>,
     /// Every source, reached or not.
     pub sources: Vec<SourceStatus>,
     /// GPUs in bus order.

@@ -1,6 +1,7 @@
 //! One board: who it is and what it reads now. Each method is one call of the driver and stands alone: a failing
 //! one says nothing about the others.
 
+pub use nvml_wrapper::enum_wrappers::device::InfoRom;
 use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
 use nvml_wrapper_sys::bindings::{nvmlDevice_t, nvmlGridLicensableFeatures_t, nvmlMemory_t};
 
@@ -84,6 +85,41 @@ impl<'library> Device<'library> {
             pci_bus_id: ask("nvmlDeviceGetPciInfo_v3", || self.inner.pci_info())?.bus_id,
             name: ask("nvmlDeviceGetName", || self.inner.name())?,
             minor: self.inner.minor_number().ok(),
+        })
+    }
+
+    /// Product line, as a number of nvml.h's `nvmlBrandType_t`.
+    pub fn brand(&self) -> Answer<u32> {
+        let mut brand = 0;
+        raw(
+            "nvmlDeviceGetBrand",
+            self.library.lib().nvmlDeviceGetBrand.as_ref(),
+            // SAFETY: `brand` is a writable integer of the type this function fills; the handle is this library's.
+            |f| unsafe { f(self.handle(), &raw mut brand) },
+        )?;
+        Ok(brand)
+    }
+
+    /// Number printed on the board.
+    pub fn serial(&self) -> Answer<String> {
+        ask("nvmlDeviceGetSerial", || self.inner.serial())
+    }
+
+    /// Version of the board's firmware.
+    pub fn vbios_version(&self) -> Answer<String> {
+        ask("nvmlDeviceGetVbiosVersion", || self.inner.vbios_version())
+    }
+
+    /// Version of the whole configuration memory.
+    pub fn inforom_image_version(&self) -> Answer<String> {
+        let call = "nvmlDeviceGetInforomImageVersion";
+        ask(call, || self.inner.info_rom_image_version())
+    }
+
+    /// Version of one part of the configuration memory.
+    pub fn inforom_version(&self, part: InfoRom) -> Answer<String> {
+        ask("nvmlDeviceGetInforomVersion", || {
+            self.inner.info_rom_version(part)
         })
     }
 

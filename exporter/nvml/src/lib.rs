@@ -19,7 +19,7 @@ mod process;
 mod xid;
 
 pub use calls::Pulse;
-pub use device::{Device, Identity, Memory, Utilization};
+pub use device::{Device, Identity, InfoRom, Memory, Utilization};
 pub use error::{Answer, Error};
 pub use fields::{Field, Fields};
 pub use gpm::{GpmRatios, GpmSample};

@@ -60,6 +60,11 @@ impl Library {
         })
     }
 
+    /// The management library's own version, such as `12.590.48.01`.
+    pub fn nvml_version(&self) -> Answer<String> {
+        ask("nvmlSystemGetNVMLVersion", || self.nvml.sys_nvml_version())
+    }
+
     /// Number of boards that the driver knows, lost ones included.
     pub fn device_count(&self) -> Answer<u32> {
         ask("nvmlDeviceGetCount_v2", || self.nvml.device_count())

@@ -4,7 +4,7 @@ use std::ffi::c_char;
 
 use nvml_wrapper_sys::bindings::{
     nvmlDevice_t, nvmlPciInfo_t, nvmlReturn_enum_NVML_ERROR_INVALID_ARGUMENT as INVALID_ARGUMENT,
-    nvmlReturn_t,
+    nvmlReturn_enum_NVML_ERROR_NOT_SUPPORTED as NOT_SUPPORTED, nvmlReturn_t,
 };
 
 use crate::call::{Part, Subject, array, handle, on_device, on_system, put, put_text};
@@ -130,5 +130,64 @@ unsafe extern "C" fn nvmlDeviceGetPciInfo_v3(
         };
         // SAFETY: the caller gives a writable structure, as nvml.h asks.
         unsafe { put(out, info) }
+    })
+}
+
+/// Functions that give a text of a whole board; MIG devices have none of their own.
+macro_rules! texts {
+    ($($function:ident = $text:expr;)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $function(
+            device: nvmlDevice_t,
+            out: *mut c_char,
+            length: u32,
+        ) -> nvmlReturn_t {
+            on_device(stringify!($function), device, |_, subject| {
+                if subject.instance.is_some() {
+                    return Err(NOT_SUPPORTED);
+                }
+                let text: fn(&Subject<'_>) -> String = $text;
+                // SAFETY: the caller gives `length` writable bytes, as nvml.h asks.
+                unsafe { put_text(out, length, &text(&subject)) }
+            })
+        }
+    )*};
+}
+
+texts! {
+    nvmlDeviceGetSerial = |subject| format!("13200000{:05}", subject.gpu);
+    nvmlDeviceGetVbiosVersion = |_| "96.00.74.00.1A".to_owned();
+    nvmlDeviceGetInforomImageVersion = |_| "G520.0200.00.05".to_owned();
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetInforomVersion(
+    device: nvmlDevice_t,
+    part: u32,
+    out: *mut c_char,
+    length: u32,
+) -> nvmlReturn_t {
+    on_device("nvmlDeviceGetInforomVersion", device, |_, subject| {
+        // Of nvml.h's three parts most boards lack that for power.
+        let version = ["2.1", "7.16"].get(part as usize);
+        let version = version.filter(|_| subject.instance.is_none());
+        // SAFETY: the caller gives `length` writable bytes, as nvml.h asks.
+        unsafe { put_text(out, length, version.ok_or(NOT_SUPPORTED)?) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlDeviceGetBrand(device: nvmlDevice_t, out: *mut u32) -> nvmlReturn_t {
+    on_device("nvmlDeviceGetBrand", device, |_, _| {
+        // SAFETY: the caller gives a writable integer, as nvml.h asks. 14 is NVML_BRAND_NVIDIA.
+        unsafe { put(out, 14) }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn nvmlSystemGetNVMLVersion(out: *mut c_char, length: u32) -> nvmlReturn_t {
+    on_system("nvmlSystemGetNVMLVersion", |world| {
+        // SAFETY: the caller gives `length` writable bytes, as nvml.h asks.
+        unsafe { put_text(out, length, &format!("12.{}", world.driver)) }
     })
 }

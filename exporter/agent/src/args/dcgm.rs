@@ -34,6 +34,12 @@ pub(crate) struct Flags {
     )]
     pub(crate) collectors: Option<PathBuf>,
 
+    /// `ConfigMap` whose key `metrics` is the counters file, such as monitoring:exporter-metrics; read at the start and on
+    /// SIGHUP. While it cannot be read, the counters file counts
+    #[arg(short = 'm', long, value_name = "NAMESPACE:NAME", value_parser = config_map,
+        env = "DCGM_EXPORTER_CONFIGMAP_DATA")]
+    pub(crate) configmap_data: Option<ConfigMap>,
+
     /// Time between two gathers in milliseconds [default: 30000]
     #[arg(short = 'c', long, value_name = "MS", value_parser = interval, env = "DCGM_EXPORTER_INTERVAL")]
     pub(crate) collect_interval: Option<Duration>,
@@ -61,6 +67,16 @@ pub(crate) struct Flags {
         env = "DCGM_EXPORTER_DEVICES_STR"
     )]
     pub(crate) devices: Option<Devices>,
+
+    /// Window of `DCGM_EXP_XID_ERRORS_COUNT` in milliseconds [default: 300000]
+    #[arg(short = 'x', long, value_name = "MS", value_parser = window,
+        env = "DCGM_EXPORTER_XID_COUNT_WINDOW_SIZE")]
+    pub(crate) xid_count_window_size: Option<Duration>,
+
+    /// Window of `DCGM_EXP_CLOCK_EVENTS_COUNT` in milliseconds [default: 300000]
+    #[arg(long, value_name = "MS", value_parser = window,
+        env = "DCGM_EXPORTER_CLOCK_EVENTS_COUNT_WINDOW_SIZE")]
+    pub(crate) clock_events_count_window_size: Option<Duration>,
 
     /// Ask the kubelet which pods hold which GPUs
     #[arg(short = 'k', long, num_args = 0..=1, require_equals = true, default_missing_value = "true",
@@ -95,6 +111,28 @@ pub(crate) struct Flags {
     pub(crate) log_format: Option<LogFormat>,
 }
 
+/// A `ConfigMap`, or "none", which manifests of dcgm-exporter may say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ConfigMap(pub(crate) Option<(String, String)>);
+
+/// `NAMESPACE:NAME`; both are names of Kubernetes, which need no escape in a path.
+fn config_map(text: &str) -> Result<ConfigMap, String> {
+    let text = text.trim();
+    if matches!(text, "" | "none") {
+        return Ok(ConfigMap(None));
+    }
+    let name = |part: &str| {
+        let sound = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
+        !part.is_empty() && part.len() <= 253 && !part.starts_with('.') && part.chars().all(sound)
+    };
+    match text.split_once(':') {
+        Some((namespace, one)) if name(namespace) && name(one) => {
+            Ok(ConfigMap(Some((namespace.into(), one.into()))))
+        }
+        _ => Err("write NAMESPACE:NAME, such as monitoring:exporter-metrics".into()),
+    }
+}
+
 /// How lines of the log look.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum LogFormat {
@@ -103,6 +141,15 @@ pub(crate) enum LogFormat {
     Text,
     /// For machines.
     Json,
+}
+
+/// 1 s to a day.
+fn window(text: &str) -> Result<Duration, String> {
+    let milliseconds = text.trim().parse().ok();
+    let sound = milliseconds.filter(|ms| (1000..=86_400_000).contains(ms));
+    sound
+        .map(Duration::from_millis)
+        .ok_or_else(|| "write milliseconds from 1000 to 86400000, such as 300000".into())
 }
 
 /// 1 s to 5 min.

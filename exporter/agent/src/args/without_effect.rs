@@ -40,7 +40,7 @@ const fn switch(long: &'static str, variable: &'static str, instead: &'static st
     }
 }
 
-const FLAGS: [Flag; 26] = [
+const FLAGS: [Flag; 23] = [
     value(
         "cpu-devices",
         Some('p'),
@@ -58,24 +58,6 @@ const FLAGS: [Flag; 26] = [
         Some('r'),
         "DCGM_REMOTE_HOSTENGINE_INFO",
         "GPUs are read without a hostengine",
-    ),
-    value(
-        "configmap-data",
-        Some('m'),
-        "DCGM_EXPORTER_CONFIGMAP_DATA",
-        "mount the ConfigMap and name its file with --collectors",
-    ),
-    value(
-        "xid-count-window-size",
-        Some('x'),
-        "DCGM_EXPORTER_XID_COUNT_WINDOW_SIZE",
-        "Xid errors are counted without a window",
-    ),
-    value(
-        "clock-events-count-window-size",
-        None,
-        "DCGM_EXPORTER_CLOCK_EVENTS_COUNT_WINDOW_SIZE",
-        "clock events are shown as they are now",
     ),
     value(
         "dcgm-log-level",

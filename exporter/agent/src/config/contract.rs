@@ -2,7 +2,9 @@
 
 use std::{path::Path, sync::Arc};
 
-use exporter_core::contract::{Contract, Dialect, Hostname, Version, counters::CountersError};
+use exporter_core::contract::{
+    Contract, Dialect, Hostname, Version, Windows, counters::CountersError,
+};
 
 use super::file::{self, FileError};
 use crate::args::{Args, Switch};
@@ -44,6 +46,11 @@ pub(super) fn load(
     };
     contract.devices = args.dcgm.devices.clone().unwrap_or_default();
     contract.budget = budget;
+    let default = contract.windows;
+    contract.windows = Windows {
+        xids: args.dcgm.xid_count_window_size.unwrap_or(default.xids),
+        clock_events: (args.dcgm.clock_events_count_window_size).unwrap_or(default.clock_events),
+    };
     Ok(Arc::new(contract))
 }
 
@@ -56,10 +63,22 @@ fn read(path: &Path, dialect: Dialect) -> Result<Contract, ContractError> {
         }
         text => text?,
     };
-    let (contract, left) = Contract::read(&text, dialect)?;
+    rows(&text, dialect, &path.display().to_string()).map_err(Into::into)
+}
+
+/// The contract of a counters file that came from elsewhere, in all else like `base`; `name` says where from.
+pub(crate) fn of_text(base: &Contract, text: &str, name: &str) -> Result<Contract, CountersError> {
+    let mut contract = rows(text, base.dialect(), name)?;
+    contract.devices = base.devices.clone();
+    contract.budget = base.budget;
+    contract.windows = base.windows;
+    Ok(contract)
+}
+
+fn rows(text: &str, dialect: Dialect, name: &str) -> Result<Contract, CountersError> {
+    let (contract, left) = Contract::read(text, dialect)?;
     for row in left {
-        let file = path.display();
-        tracing::warn!(%file, line = row.line, field = row.name, why = row.why, "row left out");
+        tracing::warn!(file = %name, line = row.line, field = row.name, why = row.why, "row left out");
     }
     Ok(contract)
 }

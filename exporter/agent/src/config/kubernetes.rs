@@ -99,15 +99,28 @@ pub(super) const RIGHTS: &super::yaml::Rights = &[
     ("procRoot", "a folder such as /host/proc"),
 ];
 
-/// Checks a section. `service` is the API server's host and port as a pod is told them, `cluster` the role. An error
-/// is a key and one line.
+/// What flags ask of the API server.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Wanted {
+    /// The role that asks for batch work and nothing else.
+    pub(super) cluster: bool,
+    /// Whether a `ConfigMap` holds the counters; without an API server the counters file counts.
+    pub(super) config_map: bool,
+}
+
+/// Checks a section. `service` is the API server's host and port as a pod is told them. An error is a key and one line.
 pub(super) fn read(
     section: Section,
     node: &str,
     service: Option<(String, String)>,
-    cluster: bool,
+    wanted: Wanted,
 ) -> Result<Kubernetes, (&'static str, String)> {
-    let api = if section.discovery || cluster {
+    let Wanted {
+        cluster,
+        config_map,
+    } = wanted;
+    let known = service.is_some() || section.api_server.is_some();
+    let api = if section.discovery || cluster || (config_map && known) {
         Some(api(&section, service)?)
     } else {
         None
@@ -176,7 +189,7 @@ mod tests {
     fn a_pod_is_told_where_the_api_server_is() {
         let service = |host: &str| Some((host.to_string(), "443".to_string()));
         let read = |host| {
-            read(discovering(), "n", service(host), false)
+            read(discovering(), "n", service(host), Wanted::default())
                 .unwrap()
                 .api
                 .unwrap()
@@ -185,9 +198,13 @@ mod tests {
         assert_eq!(read("fd00::1").url, "https://[fd00::1]:443");
         let token = read("10.96.0.1").token.unwrap();
         assert!(token.ends_with("serviceaccount/token"));
-        let unknown = super::read(discovering(), "n", None, false).unwrap_err();
+        let unknown = super::read(discovering(), "n", None, Wanted::default()).unwrap_err();
         assert_eq!(unknown.0, "apiServer");
-        let cluster = super::read(Section::default(), "n", service("10.96.0.1"), true).unwrap();
+        let role = Wanted {
+            cluster: true,
+            ..Wanted::default()
+        };
+        let cluster = super::read(Section::default(), "n", service("10.96.0.1"), role).unwrap();
         assert!(cluster.api.is_some() && cluster.cluster && !cluster.discovery);
     }
 
@@ -218,8 +235,14 @@ mod tests {
 
     #[test]
     fn nothing_is_asked_unless_told_so() {
-        let found = read(Section::default(), "n", None, false).unwrap();
+        let found = read(Section::default(), "n", None, Wanted::default()).unwrap();
         assert!(found.api.is_none() && found.pod_resources.is_none());
         assert_eq!(found.node, "n");
+        let map = Wanted {
+            config_map: true,
+            ..Wanted::default()
+        };
+        let outside = read(Section::default(), "n", None, map).unwrap();
+        assert!(outside.api.is_none(), "the counters file counts there");
     }
 }

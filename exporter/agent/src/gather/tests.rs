@@ -22,6 +22,7 @@ impl Source for Scripted {
 fn gathered(driver: &str, incomplete: Option<&str>) -> Gathered {
     Gathered {
         driver_version: Some(driver.into()),
+        nvml_version: None,
         gpus: vec![exporter_core::device::Gpu::default()],
         incomplete: incomplete.map(Into::into),
     }

@@ -16,6 +16,8 @@ mod rate;
 
 mod search;
 
+mod texts;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -66,6 +68,7 @@ struct Away {
 struct Look {
     library: Arc<Library>,
     driver_version: Option<String>,
+    nvml_version: Option<String>,
     count: u32,
 }
 
@@ -251,6 +254,7 @@ impl Source for Nvml {
         }
         Ok(Gathered {
             driver_version: look.driver_version,
+            nvml_version: look.nvml_version,
             incomplete: gpus.iter().find_map(missing),
             gpus,
         })
@@ -313,6 +317,7 @@ fn look(library: Option<Arc<Library>>, path: Option<&Path>) -> Answer<Look> {
     Ok(Look {
         count: library.device_count()?,
         driver_version: library.driver_version().ok(),
+        nvml_version: library.nvml_version().ok(),
         library,
     })
 }

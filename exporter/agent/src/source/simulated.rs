@@ -49,6 +49,7 @@ impl Source for Simulated {
         let snapshot = self.fleet.snapshot(now, "");
         Ok(Gathered {
             driver_version: snapshot.driver_version,
+            nvml_version: snapshot.nvml_version,
             gpus: snapshot.gpus,
             incomplete: None,
         })

@@ -25,15 +25,27 @@ impl Exporter {
         Self::with_library(world, &library())
     }
 
+    /// Serves what a counters file names.
+    pub(crate) fn with_counters(world: &str, counters: &str) -> Self {
+        Self::begin(world, &library(), Some(counters))
+    }
+
     pub(crate) fn with_library(world: &str, library: &Path) -> Self {
+        Self::begin(world, library, None)
+    }
+
+    fn begin(world: &str, library: &Path, counters: Option<&str>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let port = free_port();
         std::fs::write(folder.path().join("world"), world).unwrap();
-        std::fs::write(
-            folder.path().join("config.yaml"),
-            "intervalSeconds: 1\nnvmlDeadlineSeconds: 0.7\n",
-        )
-        .unwrap();
+        let mut config = "intervalSeconds: 1\nnvmlDeadlineSeconds: 0.7\n".to_owned();
+        if let Some(counters) = counters {
+            let file = folder.path().join("counters.csv");
+            std::fs::write(&file, counters).unwrap();
+            config += "collectors: ";
+            config += file.to_str().unwrap();
+        }
+        std::fs::write(folder.path().join("config.yaml"), config).unwrap();
         let log = std::fs::File::create(folder.path().join("log")).unwrap();
         let process = Command::new(env!("CARGO_BIN_EXE_foresail-exporter"))
             .args(["--address", &format!("127.0.0.1:{port}")])

@@ -10,6 +10,8 @@ mod hung;
 
 mod mig;
 
+mod optional;
+
 use self::exporter::{Exporter, library};
 
 #[test]

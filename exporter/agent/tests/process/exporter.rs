@@ -6,6 +6,7 @@ use std::{
     net::{SocketAddr, TcpListener, TcpStream},
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
+    sync::{Arc, Mutex},
     thread,
     time::{Duration, Instant},
 };
@@ -50,6 +51,7 @@ pub(crate) fn value(samples: &[Sample], name: &str, label: (&str, &str)) -> Opti
 pub(crate) struct Exporter {
     pub(crate) child: Child,
     pub(crate) address: SocketAddr,
+    log: Arc<Mutex<String>>,
 }
 
 impl Exporter {
@@ -67,9 +69,20 @@ impl Exporter {
             after.split(' ').next()?.parse().ok()
         });
         // Keeps the pipe empty, so that logging never blocks the program.
-        thread::spawn(move || lines.for_each(drop));
+        let log = Arc::<Mutex<String>>::default();
+        let kept = Arc::clone(&log);
+        let keep = move |line: std::io::Result<String>| {
+            let mut kept = kept.lock().unwrap();
+            *kept += &line.unwrap_or_default();
+            *kept += "\n";
+        };
+        thread::spawn(move || lines.for_each(keep));
         let address = address.expect("no line says where it serves");
-        Self { child, address }
+        Self {
+            child,
+            address,
+            log,
+        }
     }
 
     /// Sends `request` and reads until the exporter closes: head and body.
@@ -96,8 +109,13 @@ impl Exporter {
         parse(&text(&body)).unwrap()
     }
 
+    /// Whether the log has said that since it serves.
+    pub(crate) fn said(&self, what: &str) -> Option<()> {
+        self.log.lock().unwrap().contains(what).then_some(())
+    }
+
     /// Polls until `found` finds something, or fails after a while.
-    fn until<T>(&self, found: impl Fn(&Self) -> Option<T>) -> T {
+    pub(crate) fn until<T>(&self, found: impl Fn(&Self) -> Option<T>) -> T {
         let started = Instant::now();
         loop {
             if let Some(found) = found(self) {

@@ -1,6 +1,9 @@
 //! The program itself, as a process: what it prints, serves and refuses, and how it ends.
 
 #[cfg(test)]
+mod counters;
+
+#[cfg(test)]
 mod dropin;
 
 #[cfg(test)]

@@ -12,7 +12,20 @@ pub mod optional;
 pub const FIELDS_AS_LABELS: &str = "DCGM_FI_DRIVER_VERSION";
 
 /// Fields that are texts, so that they can be labels of all series of a GPU and nothing else.
-pub const TEXTS: [&str; 1] = [FIELDS_AS_LABELS];
+pub const TEXTS: [&str; 9] = [
+    FIELDS_AS_LABELS,
+    NVML_VERSION,
+    "DCGM_FI_DEV_BRAND",
+    "DCGM_FI_DEV_SERIAL",
+    "DCGM_FI_DEV_VBIOS_VERSION",
+    "DCGM_FI_DEV_INFOROM_IMAGE_VER",
+    "DCGM_FI_DEV_OEM_INFOROM_VER",
+    "DCGM_FI_DEV_ECC_INFOROM_VER",
+    "DCGM_FI_DEV_POWER_INFOROM_VER",
+];
+
+/// The one of [`TEXTS`] that is the management library's, not a board's.
+pub const NVML_VERSION: &str = "DCGM_FI_NVML_VERSION";
 
 /// Labels of a series, in dcgm-exporter's order: the GPU, fields typed as labels, and what it is given to, by name.
 pub const LABELS: &[&str] = &[

@@ -1,6 +1,6 @@
 //! Families under DCGM's names. The physical GPU keeps its own series; an instance adds only what is its own.
 
-use super::{Families, Labels, xid};
+use super::{Families, Labels, events, xid};
 use crate::{
     catalog::dcgm::{self, optional},
     device::{Gpu, Health, Instance, Memory, Readings},
@@ -8,8 +8,8 @@ use crate::{
     reading::Reading,
 };
 
-/// All that DCGM has names for, of one GPU.
-pub(super) fn board(families: &mut Families, labels: &Labels, gpu: &Gpu) {
+/// All that DCGM has names for, of one GPU; `now` is the time of its gather in unix seconds.
+pub(super) fn board(families: &mut Families, labels: &Labels, gpu: &Gpu, now: f64) {
     let readings = &gpu.readings;
     numbers(families, labels, readings);
     ratios(families, labels, readings);
@@ -20,17 +20,8 @@ pub(super) fn board(families: &mut Families, labels: &Labels, gpu: &Gpu) {
         labels.insert("err_msg", xid::message(*code).to_string());
         families.add(&dcgm::XID_ERRORS, &labels, Value::Whole(*code));
     }
-    if let Some(xids) = gpu.xids.value() {
-        for (code, xid) in xids.codes() {
-            let mut labels = labels.clone();
-            labels.insert("xid", code.to_string());
-            families.add(
-                &optional::XID_ERRORS_TOTAL,
-                &labels,
-                Value::Whole(xid.count),
-            );
-        }
-    }
+    events::xids(families, labels, gpu, now);
+    events::clocks(families, labels, gpu, now);
     memory(families, labels, &readings.memory);
 }
 

@@ -6,7 +6,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use super::{Contract, Devices, Dialect, Heading, csv, order};
+use super::{Contract, Devices, Dialect, Heading, Windows, csv, order};
 use crate::catalog::{Metric, dcgm};
 
 /// Types that a row may have, as dcgm-exporter takes them.
@@ -81,6 +81,7 @@ impl Contract {
             dialect,
             devices: Devices::default(),
             budget: None,
+            windows: Windows::default(),
             rows: BTreeMap::new(),
             labels: BTreeMap::new(),
         };

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::events::Recent;
 use crate::reading::Reading;
 
 /// Different Xid codes that are counted apart on one GPU; further ones are counted under [`OTHER`].
@@ -28,6 +29,8 @@ pub struct Xid {
 pub struct Xids {
     codes: BTreeMap<u64, Xid>,
     last: u64,
+    /// The last of them, with their times.
+    pub recent: Recent,
 }
 
 impl Xids {
@@ -37,6 +40,7 @@ impl Xids {
         Self {
             codes: WATCHED.map(zero).into(),
             last: 0,
+            recent: Recent::default(),
         }
     }
 
@@ -50,6 +54,7 @@ impl Xids {
         entry.count += 1;
         entry.last_seen = Some(now);
         self.last = code;
+        self.recent.note(now, code);
     }
 
     /// Code of the last error; 0 while none came.

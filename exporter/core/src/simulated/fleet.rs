@@ -59,6 +59,7 @@ impl Fleet {
             gathered_at: now,
             hostname: hostname.into(),
             driver_version: Some(DRIVER.into()),
+            nvml_version: Some(format!("12.{DRIVER}")),
             sources: vec![SourceStatus {
                 name: "simulated".into(),
                 up: true,
@@ -67,7 +68,7 @@ impl Fleet {
                 last_success: Some(now),
                 ..SourceStatus::default()
             }],
-            gpus: self.gpus.iter().map(SimulatedGpu::gpu).collect(),
+            gpus: self.gpus.iter().map(|gpu| gpu.gpu(now)).collect(),
             servers: Vec::new(),
             attribution: None,
             batch: Vec::new(),

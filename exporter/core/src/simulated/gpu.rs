@@ -4,8 +4,8 @@
 use super::{board::Board, noise};
 use crate::{
     device::{
-        ComputeInstance, Gpu, Health, Identity, Instance, Layout, Memory, Partitioning, Placed,
-        Readings, Span, Xids, health::Links,
+        ClockEvents, ComputeInstance, Gpu, Health, Identity, Instance, Layout, Memory,
+        Partitioning, Placed, Readings, Span, Texts, Xids, health::Links, texts::brand,
     },
     leak::Leaks,
     mig::{geometry::Geometry, profile::Profile},
@@ -80,12 +80,15 @@ impl SimulatedGpu {
         noise(self.seed, u64::from(self.index) * 16 + stream, self.step)
     }
 
-    pub(super) fn gpu(&self) -> Gpu {
+    /// What is read of it at `now`, in unix seconds.
+    pub(super) fn gpu(&self, now: f64) -> Gpu {
         let instances = self.instances();
         let memory = self.memory(&instances);
         Gpu {
             identity: self.identity(),
             lost: None,
+            texts: self.texts(),
+            clock_events: Reading::Value(self.clock_events(now)),
             readings: self.readings(memory),
             partitioning: match self.geometry {
                 Some(_) => Partitioning::Mig(instances),
@@ -115,6 +118,27 @@ impl SimulatedGpu {
             profiles: board.profiles.iter().map(Profile::listed).collect(),
             instances: geometry.instances().iter().map(placed).collect(),
         })
+    }
+
+    /// Bits of the reasons for lowered clocks: idle or none.
+    fn clock_bits(&self) -> u64 {
+        u64::from(self.utilization == 0.0)
+    }
+
+    /// Only what holds now: a simulation has no memory of its clocks.
+    fn clock_events(&self, now: f64) -> ClockEvents {
+        let mut events = ClockEvents::default();
+        events.observe(now, self.clock_bits());
+        events
+    }
+
+    /// A brand and a number; there is no firmware.
+    fn texts(&self) -> Texts {
+        Texts {
+            brand: Some(brand(14).to_owned()),
+            serial: Some(format!("{:013}", noise_bits(self.seed, self.index, 6, 40))),
+            ..Texts::default()
+        }
     }
 
     fn identity(&self) -> Identity {
@@ -193,7 +217,7 @@ impl SimulatedGpu {
                 0 => Reading::Unsupported,
                 _ => Reading::Value(Links { up: 18, down: 0 }),
             },
-            clock_events: Reading::Value(u64::from(self.utilization == 0.0)),
+            clock_events: Reading::Value(self.clock_bits()),
             ..Health::default()
         }
     }

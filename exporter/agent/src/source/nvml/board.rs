@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use exporter_core::device::health::Links;
-use exporter_core::device::{Gpu, Health, Identity, Partitioning, Readings, Xids};
+use exporter_core::device::{
+    ClockEvents, Gpu, Health, Identity, Partitioning, Readings, Texts, Xids,
+};
 use exporter_core::reading::Reading;
 use exporter_nvml::{Answer, Device, Field, Fields, Library, XidWatch};
 
@@ -13,7 +15,7 @@ use super::engines::{Windows, generation};
 use super::partition::Profiles;
 use super::processes::Processes;
 use super::rate::Rate;
-use super::{memory, reading};
+use super::{memory, reading, texts};
 
 /// DCGM discards hotter readings, in degrees Celsius (`DcgmCacheManager.cpp`): drivers give such numbers for none.
 const HOTTEST: u64 = 200;
@@ -28,6 +30,9 @@ const MOST_LINKS: u64 = 64;
 #[derive(Default)]
 pub(super) struct Board {
     pub(super) identity: Option<Identity>,
+    /// `None` until they are read.
+    texts: Option<Texts>,
+    clock_events: ClockEvents,
     /// Errors counted so far; "unsupported" before the first watch.
     pub(super) xids: Reading<Xids>,
     watch: Watch,
@@ -77,8 +82,14 @@ impl Board {
                 ..Self::default()
             };
         }
+        if self.texts.is_none() {
+            self.texts = Some(texts::read(&device)?);
+        }
         let errors = self.errors(library, index, now)?;
         let mut readings = self.readings(&device)?;
+        if let Some(bits) = readings.health.clock_events.value() {
+            self.clock_events.observe(now, *bits);
+        }
         readings.last_xid = errors;
         self.engines.advance();
         let board = (identity.uuid.clone(), None);
@@ -104,6 +115,8 @@ impl Board {
         Ok(Gpu {
             identity,
             lost: None,
+            texts: self.texts.clone().unwrap_or_default(),
+            clock_events: (readings.health.clock_events.clone()).map(|_| self.clock_events.clone()),
             readings,
             partitioning: cut.partitioning,
             layout: cut.layout,

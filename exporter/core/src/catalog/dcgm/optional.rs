@@ -1,7 +1,7 @@
 //! Fields of DCGM beyond its default set that the driver library serves too: dcgm-exporter's own commented rows, and
 //! limits. Served when a counters file names them.
 
-use super::of;
+use super::{FIELDS_AS_LABELS, of};
 use crate::catalog::{Kind, Metric};
 
 /// DCGM's field of that name, as a metric.
@@ -18,29 +18,46 @@ macro_rules! metrics {
     ($($(#[$doc:meta])* $id:ident = $of:ident($suffix:literal, $unit:literal, $help:literal);)+) => {
         $($(#[$doc])* pub static $id: Metric = $of(concat!("DCGM_FI_", $suffix), $unit, $help);)+
         /// All of them.
-        pub static ALL: &[&Metric] = &[$(&$id,)+ &XID_ERRORS_TOTAL];
+        pub static ALL: &[&Metric] = &[$(&$id,)+ &XID_ERRORS_TOTAL, &XID_ERRORS_COUNT, &CLOCK_EVENTS_TOTAL, &CLOCK_EVENTS_COUNT];
     };
 }
 
-/// Errors by code since the exporter started; a name of dcgm-exporter from 4.8.3.
-pub static XID_ERRORS_TOTAL: Metric = Metric {
-    labels: &[
-        "gpu",
-        "UUID",
-        "pci_bus_id",
-        "device",
-        "modelName",
-        "Hostname",
-        "DCGM_FI_DRIVER_VERSION",
-        "xid",
-    ],
-    ..of(
-        "DCGM_EXP_XID_ERRORS_TOTAL",
-        Kind::Counter,
-        "errors",
-        "Xid errors by code since the exporter started.",
-    )
-};
+/// A metric that dcgm-exporter makes itself: its own labels stand, by name, among the fields shown as labels.
+macro_rules! made {
+    ($($(#[$doc:meta])* $id:ident = $name:literal, $kind:ident, $unit:literal, [$($label:literal),*], $help:literal;)+) => {$(
+        $(#[$doc])* pub static $id: Metric = Metric {
+            labels: &[
+                "gpu",
+                "UUID",
+                "pci_bus_id",
+                "device",
+                "modelName",
+                "Hostname",
+                FIELDS_AS_LABELS,
+                $($label,)*
+                "container",
+                "namespace",
+                "pod",
+            ],
+            ..of($name, Kind::$kind, $unit, $help)
+        };
+    )+};
+}
+
+made! {
+    /// Errors by code since the exporter started; a name of dcgm-exporter from 4.8.3.
+    XID_ERRORS_TOTAL = "DCGM_EXP_XID_ERRORS_TOTAL", Counter, "errors", ["xid"],
+        "Xid errors by code since the exporter started.";
+    /// Errors by code within a window.
+    XID_ERRORS_COUNT = "DCGM_EXP_XID_ERRORS_COUNT", Gauge, "errors", ["window_size_in_ms", "xid"],
+        "Count of XID Errors within user-specified time window (see xid-count-window-size param).";
+    /// How often clocks began to be lowered for a reason; a name of dcgm-exporter from 4.8.3.
+    CLOCK_EVENTS_TOTAL = "DCGM_EXP_CLOCK_EVENTS_TOTAL", Counter, "events", ["clock_event"],
+        "Times that a reason for lowered clocks began since the exporter started.";
+    /// Gathers within a window at which clocks were lowered for a reason.
+    CLOCK_EVENTS_COUNT = "DCGM_EXP_CLOCK_EVENTS_COUNT", Gauge, "gathers", ["clock_event", "window_size_in_ms"],
+        "Count of clock events within the user-specified time window (see clock-events-count-window-size param).";
+}
 
 /// Power limits and highest clocks: in Foresail's default set, not in dcgm-exporter's.
 pub static LIMITS: &[&Metric] = &[
