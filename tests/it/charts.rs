@@ -244,6 +244,50 @@ fn root_and_the_nodes_folders_are_for_attribution_alone() {
 }
 
 #[test]
+fn a_guarded_port_is_asked_as_it_is_guarded() {
+    let values = [
+        "--set=cluster.enabled=true,webConfig.secretName=web,webConfig.tls=true",
+        "--set=webConfig.probeAuthorization=Basic YTpi,serviceMonitor.tlsConfig.insecureSkipVerify=true",
+    ];
+    let rendered =
+        objects(&template("foresail-exporter", &[&values[..], &MONITORING].concat()).unwrap());
+    for kind in ["DaemonSet", "Deployment"] {
+        let pod = &of_kind(&rendered, kind).unwrap()["spec"]["template"]["spec"];
+        for probe in ["livenessProbe", "readinessProbe"] {
+            let get = &pod["containers"][0][probe]["httpGet"];
+            assert_eq!(get["scheme"], "HTTPS", "{kind} {probe}");
+            assert_eq!(
+                get["httpHeaders"][0]["value"], "Basic YTpi",
+                "{kind} {probe}"
+            );
+        }
+        assert!(
+            pod["volumes"].to_string().contains(r#""secretName":"web""#),
+            "{kind}"
+        );
+    }
+    for monitor in rendered
+        .iter()
+        .filter(|object| object["kind"] == "ServiceMonitor")
+    {
+        let endpoint = &monitor["spec"]["endpoints"][0];
+        assert_eq!(
+            (&endpoint["scheme"], &endpoint["honorLabels"]),
+            (&"https".into(), &true.into())
+        );
+        assert_eq!(endpoint["tlsConfig"]["insecureSkipVerify"], true);
+    }
+    let open = objects(&template("foresail-exporter", &MONITORING).unwrap());
+    assert!(of_kind(&open, "ServiceMonitor").unwrap()["spec"]["endpoints"][0]["scheme"].is_null());
+    assert!(
+        !of_kind(&open, "DaemonSet")
+            .unwrap()
+            .to_string()
+            .contains("foresail-web")
+    );
+}
+
+#[test]
 fn the_exporters_file_is_one_that_the_exporter_takes() {
     let values = [
         "--set=simulated=1xL40S,discovery.enabled=false,maxSeries=5000,dialect=4.8.3",
@@ -299,6 +343,12 @@ async fn the_api_server_accepts_everything_that_is_rendered() {
         (
             "foresail-exporter",
             &["--set=cluster.enabled=true,attribution.processes=true"][..],
+        ),
+        (
+            "foresail-exporter",
+            &[
+                "--set=cluster.enabled=true,webConfig.secretName=web,webConfig.tls=true,webConfig.probeAuthorization=Basic YTpi",
+            ][..],
         ),
         (
             "foresail-autoscaler",

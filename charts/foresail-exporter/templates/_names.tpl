@@ -25,3 +25,35 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- define "foresail.attributes" -}}
 {{- if and .Values.attribution.enabled (not .Values.simulated) }}yes{{ end }}
 {{- end }}
+
+{{/* A probe of a path, as the port is guarded. */}}
+{{- define "foresail.probe" -}}
+{{- $web := (index . 0).Values.webConfig -}}
+path: {{ index . 1 }}
+port: http
+{{- if and $web.secretName $web.tls }}
+scheme: HTTPS
+{{- end }}
+{{- with $web.probeAuthorization }}
+httpHeaders: [{name: Authorization, value: {{ . | quote }}}]
+{{- end }}
+{{- end }}
+
+{{/* How Prometheus speaks to the port, as it is guarded. */}}
+{{- define "foresail.endpoint" -}}
+port: http
+path: /metrics
+interval: {{ .Values.serviceMonitor.interval }}
+{{- if and .Values.webConfig.secretName .Values.webConfig.tls }}
+scheme: https
+{{- end }}
+{{- with .Values.serviceMonitor.tlsConfig }}
+tlsConfig: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.serviceMonitor.basicAuth }}
+basicAuth: {{- toYaml . | nindent 2 }}
+{{- end }}
+# The series name the pods and targets that they are about in namespace, pod and name; without this
+# Prometheus would rename those to exported_*.
+honorLabels: true
+{{- end }}

@@ -22,13 +22,13 @@ pub(crate) use url::{SecretUrl, read as read_url};
 
 pub(crate) mod contract;
 
-mod file;
+pub(crate) mod file;
 
 pub(crate) mod kubernetes;
 
 mod url;
 
-mod yaml;
+pub(crate) mod yaml;
 
 /// Seconds between two gathers, dcgm-exporter's default.
 const INTERVAL: f64 = 30.0;
@@ -38,6 +38,8 @@ const INTERVAL: f64 = 30.0;
 pub(crate) struct Config {
     /// Where to serve.
     pub(crate) address: SocketAddr,
+    /// File that says who may read; without one everybody may.
+    pub(crate) web: Option<PathBuf>,
     /// Time between two gathers.
     pub(crate) interval: Duration,
     /// Name of the node.
@@ -123,6 +125,7 @@ pub(crate) enum ConfigError {
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 struct File {
     address: Option<String>,
+    web_config: Option<PathBuf>,
     interval_seconds: Option<f64>,
     collectors: Option<PathBuf>,
     dialect: Option<String>,
@@ -155,6 +158,10 @@ struct FileServer {
 const RIGHTS: &yaml::Rights = &[
     ("", "keys and values such as address: 0.0.0.0:9400"),
     ("address", "an address and port such as 0.0.0.0:9400"),
+    (
+        "webConfig",
+        "a file such as /etc/foresail-web/web-config.yaml",
+    ),
     ("intervalSeconds", "a number of seconds such as 30"),
     (
         "collectors",
@@ -202,6 +209,9 @@ pub(crate) fn load(
     let mut config = parse(args, &path, &text, hostname, service)?;
     if let Some(address) = args.address {
         config.address = address;
+    }
+    if args.dcgm.web_config_file.is_some() {
+        config.web.clone_from(&args.dcgm.web_config_file);
     }
     config.kubernetes.overlay(&args.dcgm);
     config.counters_map = args.dcgm.configmap_data.clone().and_then(|map| map.0);
@@ -277,6 +287,7 @@ fn parse(
         .map_err(|(key, message)| wrong(&format!("kubernetes.{key}"), message))?;
     Ok(Config {
         address,
+        web: file.web_config,
         interval,
         hostname: file.hostname.unwrap_or(hostname),
         contract,

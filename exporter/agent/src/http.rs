@@ -16,12 +16,16 @@ use hyper::{
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpSocket, TcpStream},
     sync::watch,
     task::JoinSet,
 };
 
-use crate::gather::Published;
+use crate::{
+    gather::Published,
+    web::{Rules, Verdict, Web},
+};
 
 use room::{Guest, Room};
 use watched::Watched;
@@ -31,6 +35,8 @@ mod encoding;
 mod landing;
 
 mod room;
+
+mod secure;
 
 mod watched;
 
@@ -54,6 +60,7 @@ pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 struct Served {
     published: Published,
     contract: watch::Receiver<Arc<Contract>>,
+    web: Web,
 }
 
 type Answer = Response<Full<Bytes>>;
@@ -77,11 +84,13 @@ pub(crate) async fn serve(
     listener: TcpListener,
     published: Published,
     contract: watch::Receiver<Arc<Contract>>,
+    web: Web,
     stop: impl Future<Output = ()>,
 ) {
     let served = Arc::new(Served {
         published,
         contract,
+        web,
     });
     let room = Room::new(MOST_CONNECTIONS);
     let (end, ending) = watch::channel(());
@@ -116,29 +125,62 @@ pub(crate) async fn serve(
     }
 }
 
+/// One client, from its first byte to its last. What it does wrong concerns it alone.
 async fn connection(
     stream: TcpStream,
     guest: Guest,
     served: Arc<Served>,
+    end: watch::Receiver<()>,
+) {
+    let rules = served.web.rules();
+    let leave = guest.leave();
+    let mut ending = end.clone();
+    let talk = async {
+        let Some(tls) = rules.tls.clone() else {
+            return talk(
+                Watched::new(stream, guest, ANSWER_TIMEOUT),
+                served,
+                rules,
+                end,
+            )
+            .await;
+        };
+        let hello = secure::hello(stream, guest, tls, ANSWER_TIMEOUT);
+        let stream = tokio::select! {
+            hello = tokio::time::timeout(HEAD_TIMEOUT, hello) => hello,
+            _ = ending.changed() => return,
+        };
+        match stream {
+            Ok(Ok(stream)) => talk(stream, served, rules, end).await,
+            Ok(Err(error)) => tracing::debug!(%error, "no TLS connection"),
+            Err(_) => tracing::debug!("no TLS connection in time"),
+        }
+    };
+    tokio::select! {
+        () = talk => {}
+        () = leave => {}
+    }
+}
+
+async fn talk<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: S,
+    served: Arc<Served>,
+    rules: Arc<Rules>,
     mut end: watch::Receiver<()>,
 ) {
     let service = service_fn(move |request: Request<Incoming>| {
-        let answer = answer(&request, &served);
-        async move { Ok::<Answer, Infallible>(answer) }
+        let (served, rules) = (Arc::clone(&served), Arc::clone(&rules));
+        async move { Ok::<Answer, Infallible>(guarded(&request, &served, &rules).await) }
     });
     let mut builder = hyper::server::conn::http1::Builder::new();
     builder
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
         .max_buf_size(64 << 10);
-    let leave = guest.leave();
-    let stream = Watched::new(stream, guest, ANSWER_TIMEOUT);
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
-    // Broken or malformed connections concern their client alone.
     let outcome = tokio::select! {
         outcome = connection.as_mut() => outcome,
-        () = leave => return,
         _ = end.changed() => {
             connection.as_mut().graceful_shutdown();
             connection.await
@@ -147,6 +189,22 @@ async fn connection(
     if let Err(error) = outcome {
         tracing::debug!(%error, "connection ended");
     }
+}
+
+/// The answer to whoever may have one; every path is guarded, as in exporter-toolkit.
+async fn guarded<B>(request: &Request<B>, served: &Served, rules: &Rules) -> Answer {
+    let said = request.headers().get(header::AUTHORIZATION);
+    let mut answer = match rules.judge(said.map(header::HeaderValue::as_bytes)).await {
+        Verdict::Welcome => answer(request, served),
+        Verdict::Unknown => {
+            let mut answer = plain(StatusCode::UNAUTHORIZED, "Unauthorized\n");
+            let basic = header::HeaderValue::from_static("Basic");
+            answer.headers_mut().insert(header::WWW_AUTHENTICATE, basic);
+            answer
+        }
+    };
+    answer.headers_mut().extend(rules.headers.clone());
+    answer
 }
 
 fn answer<B>(request: &Request<B>, served: &Served) -> Answer {

@@ -28,6 +28,8 @@ mod http;
 
 mod telemetry;
 
+mod web;
+
 fn main() -> ExitCode {
     let args = args::Args::parse();
     telemetry::start(&args.dcgm);

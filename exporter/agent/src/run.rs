@@ -17,6 +17,7 @@ use crate::{
     kubelet::Kubelet,
     print,
     source::{nothing::Nothing, nvml::Nvml, simulated::Simulated},
+    web::Web,
 };
 
 mod counters;
@@ -74,6 +75,7 @@ pub(crate) fn start(config: &Config) -> anyhow::Result<(Published, Owner)> {
 }
 
 async fn serve(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
+    let web = Web::open(config.web.as_deref())?;
     let address = config.address;
     let listener = http::listen(address)
         .with_context(|| format!("cannot serve on {address}; choose a free one with --address"))?;
@@ -91,7 +93,7 @@ async fn serve(config: &Config, args: &Args) -> anyhow::Result<ExitCode> {
     };
     let (served, contract) = watch::channel(Arc::clone(&config.contract));
     tokio::select! {
-        () = http::serve(listener, published, contract, stop) => {}
+        () = http::serve(listener, published, contract, web, stop) => {}
         Err(error) = counters::follow(args, served) => return Err(error),
     }
     owner.stop(PATIENCE);

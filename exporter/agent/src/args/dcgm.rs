@@ -68,6 +68,15 @@ pub(crate) struct Flags {
     )]
     pub(crate) devices: Option<Devices>,
 
+    /// File that says who may read: TLS and passwords, in the form of Prometheus' exporter-toolkit
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_parser = file,
+        env = "DCGM_EXPORTER_WEB_CONFIG_FILE"
+    )]
+    pub(crate) web_config_file: Option<PathBuf>,
+
     /// Window of `DCGM_EXP_XID_ERRORS_COUNT` in milliseconds [default: 300000]
     #[arg(short = 'x', long, value_name = "MS", value_parser = window,
         env = "DCGM_EXPORTER_XID_COUNT_WINDOW_SIZE")]
@@ -141,6 +150,14 @@ pub(crate) enum LogFormat {
     Text,
     /// For machines.
     Json,
+}
+
+/// A name of a file.
+fn file(text: &str) -> Result<PathBuf, String> {
+    if text.is_empty() {
+        return Err("name a file; a port that is to be guarded is not served open".into());
+    }
+    Ok(text.into())
 }
 
 /// 1 s to a day.

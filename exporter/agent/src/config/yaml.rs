@@ -5,10 +5,10 @@ use serde::de::DeserializeOwned;
 use serde_yaml::Error;
 
 /// What belongs at a key: its name, and the value in words with an example.
-pub(super) type Rights = [(&'static str, &'static str)];
+pub(crate) type Rights = [(&'static str, &'static str)];
 
 /// Reads `text`, whose keys hold what `rights` says. The error is one line without the file's name.
-pub(super) fn parse<T: DeserializeOwned>(text: &str, rights: &Rights) -> Result<T, String> {
+pub(crate) fn parse<T: DeserializeOwned>(text: &str, rights: &Rights) -> Result<T, String> {
     let mut key = String::new();
     let parsed = serde_yaml::with_deserializer_from_str(text, |yaml| {
         serde_path_to_error::deserialize(yaml).map_err(|error| {

@@ -94,6 +94,7 @@ impl Node {
             nvml_deadline: Duration::from_secs(1),
             seed: 7,
             counters_map: None,
+            web: None,
             contract: std::sync::Arc::clone(exporter_core::contract::Contract::standard()),
             servers: Vec::new(),
             kubernetes: Kubernetes {

@@ -15,6 +15,9 @@ mod hostile;
 #[cfg(test)]
 mod inputs;
 
+#[cfg(test)]
+mod web;
+
 use std::{
     fs,
     io::Read,
