@@ -5,7 +5,7 @@ use std::{
     path::PathBuf,
 };
 
-use crate::config::Compared;
+use crate::config::Other;
 use exporter_core::{contract::Version, simulated::fleet::Spec};
 
 pub(crate) use dcgm::Switch;
@@ -35,6 +35,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     pub(crate) nvml_library: Option<PathBuf>,
 
+    /// A dcgm-exporter on this node that lends the profiling ratios which the driver library does not measure: those of
+    /// boards before Hopper
+    #[arg(long, value_name = "URL", value_parser = other, env = "FORESAIL_DCGM_EXPORTER_URL")]
+    pub(crate) dcgm_exporter_url: Option<Other>,
+
     /// Serve the batch queues of the whole cluster instead of this node; for one replica
     #[arg(long, conflicts_with = "simulated")]
     pub(crate) cluster: bool,
@@ -45,8 +50,8 @@ pub(crate) struct Args {
 
     /// Print what a swap with the dcgm-exporter at URL would lose, gain or relabel, and exit with 0 or, when something
     /// is lost or changed, 3
-    #[arg(long, value_name = "URL", value_parser = compared, conflicts_with = "once")]
-    pub(crate) compare: Option<Compared>,
+    #[arg(long, value_name = "URL", value_parser = other, conflicts_with = "once")]
+    pub(crate) compare: Option<Other>,
 
     /// Whose labels and order: 4.8.2 (Hostname) or 4.8.3 (hostname) [default: 4.8.2]
     #[arg(long, value_name = "VERSION", value_parser = version, env = "FORESAIL_DIALECT")]
@@ -60,7 +65,7 @@ pub(crate) struct Args {
 }
 
 /// A URL; its path is `/metrics` when it has none.
-fn compared(text: &str) -> Result<Compared, String> {
+pub(crate) fn other(text: &str) -> Result<Other, String> {
     let full = match text.trim_end_matches('/').rsplit_once("://") {
         Some((_, host)) if !host.contains('/') && !host.contains('?') => {
             format!("{}/metrics", text.trim_end_matches('/'))
@@ -69,7 +74,7 @@ fn compared(text: &str) -> Result<Compared, String> {
     };
     let (url, shown) = crate::config::read_url(&full)
         .map_err(|_| "not a URL such as http://10.0.0.5:9400/metrics".to_string())?;
-    Ok(Compared { url, shown })
+    Ok(Other { url, shown })
 }
 
 /// `0.0.0.0:9400`, `[::]:9400`, `:9400` for all of IPv4, `localhost:9400`.

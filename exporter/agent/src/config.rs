@@ -58,6 +58,8 @@ pub(crate) struct Config {
     pub(crate) counters_map: Option<(String, String)>,
     /// Inference servers to ask.
     pub(crate) servers: Vec<Server>,
+    /// A dcgm-exporter that lends what the driver library does not measure.
+    pub(crate) lender: Option<Other>,
     /// Whom to ask about pods.
     pub(crate) kubernetes: Kubernetes,
 }
@@ -73,9 +75,9 @@ pub(crate) struct Server {
     pub(crate) deadline: Duration,
 }
 
-/// Another exporter to compare with.
+/// A running dcgm-exporter, to compare with or to borrow from.
 #[derive(Clone, Debug)]
-pub(crate) struct Compared {
+pub(crate) struct Other {
     /// Where to ask, secrets and all.
     pub(crate) url: SecretUrl,
     /// The same for people.
@@ -135,6 +137,7 @@ struct File {
     nvml_library: Option<PathBuf>,
     nvml_deadline_seconds: Option<f64>,
     seed: Option<u64>,
+    dcgm_exporter_url: Option<String>,
     servers: Vec<FileServer>,
     kubernetes: kubernetes::Section,
 }
@@ -172,6 +175,10 @@ const RIGHTS: &yaml::Rights = &[
     ("hostname", "the node's name such as node-1"),
     ("simulated", "GPUs such as 8xH100-SXM5-80GB,2xL40S"),
     ("nvmlLibrary", "a file such as /usr/lib/libnvidia-ml.so.1"),
+    (
+        "dcgmExporterUrl",
+        "a URL such as http://127.0.0.1:9401/metrics",
+    ),
     ("seed", "a whole number such as 7"),
     (
         "servers",
@@ -210,6 +217,9 @@ pub(crate) fn load(
     if let Some(address) = args.address {
         config.address = address;
     }
+    if args.dcgm_exporter_url.is_some() {
+        config.lender.clone_from(&args.dcgm_exporter_url);
+    }
     if args.dcgm.web_config_file.is_some() {
         config.web.clone_from(&args.dcgm.web_config_file);
     }
@@ -228,6 +238,7 @@ pub(crate) fn load(
         config.servers.clear();
         config.simulated = None;
         config.nvml_library = None;
+        config.lender = None;
     }
     Ok(config)
 }
@@ -266,19 +277,14 @@ fn parse(
     let contract = contract(args, version, file.collectors.as_deref(), file.max_series)?;
     let simulated = file.simulated.map(|spec| spec.parse::<Spec>()).transpose();
     let simulated = simulated.map_err(|error| wrong("simulated", error.to_string()))?;
-    let servers = (file.servers.into_iter().enumerate())
-        .map(|(index, server)| {
-            let found = self::server(server);
-            found.map_err(|(key, message)| wrong(&format!("servers[{index}].{key}"), message))
-        })
-        .collect::<Result<Vec<Server>, ConfigError>>()?;
-    if let Some((index, server)) = repeated(&servers) {
-        let message = format!(
-            "{} stands there already; ask each server once",
-            server.target.url
-        );
-        return Err(wrong(&format!("servers[{index}].url"), message));
-    }
+    let servers = servers(file.servers)
+        .map_err(|(place, message)| wrong(&format!("servers[{place}"), message))?;
+    let lender = file
+        .dcgm_exporter_url
+        .as_deref()
+        .map(args::other)
+        .transpose();
+    let lender = lender.map_err(|message| wrong("dcgmExporterUrl", message))?;
     let wanted = kubernetes::Wanted {
         cluster: args.cluster,
         config_map: (args.dcgm.configmap_data.as_ref()).is_some_and(|map| map.0.is_some()),
@@ -297,6 +303,7 @@ fn parse(
         nvml_deadline,
         seed: file.seed.unwrap_or(0),
         servers,
+        lender,
         kubernetes,
     })
 }
@@ -314,6 +321,24 @@ fn contract(
         path: counters.map_or_else(String::new, |path| path.display().to_string()),
         source,
     })
+}
+
+/// Checks all servers. An error is its index and key, as they follow `servers[`, and one line.
+fn servers(all: Vec<FileServer>) -> Result<Vec<Server>, (String, String)> {
+    let mut servers = Vec::new();
+    for (index, file) in all.into_iter().enumerate() {
+        let server = server(file);
+        let wrong = |(key, message)| (format!("{index}].{key}"), message);
+        servers.push(server.map_err(wrong)?);
+    }
+    if let Some((index, server)) = repeated(&servers) {
+        let message = format!(
+            "{} stands there already; ask each server once",
+            server.target.url
+        );
+        return Err((format!("{index}].url"), message));
+    }
+    Ok(servers)
 }
 
 fn repeated(servers: &[Server]) -> Option<(usize, &Server)> {

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use exporter_core::{queue::batch::Queue, snapshot::Snapshot};
+use exporter_core::{lent::Lent, queue::batch::Queue, snapshot::Snapshot};
 use tokio::sync::watch;
 
 use crate::{
@@ -33,6 +33,8 @@ mod holders;
 
 mod batch;
 
+mod lent;
+
 /// Time for which what was last known of pods and devices is used while nobody answers.
 const KEPT: Duration = Duration::from_mins(5);
 /// Intervals after which a gather is too old to be shown.
@@ -49,6 +51,7 @@ pub(crate) struct Published {
     pods: Option<watch::Receiver<Part<pods::Pods>>>,
     holders: Option<watch::Receiver<Part<holders::Known>>>,
     batch: Option<watch::Receiver<Part<Vec<Queue>>>>,
+    lent: Option<watch::Receiver<Part<Lent>>>,
     servers: watch::Receiver<Vec<servers::Watched>>,
 }
 
@@ -69,6 +72,9 @@ impl Published {
         }
         if let Some(holders) = &mut self.holders {
             let _ = holders.wait_for(|part| part.ended.is_some()).await;
+        }
+        if let Some(lent) = &mut self.lent {
+            let _ = lent.wait_for(|part| part.ended.is_some()).await;
         }
         if let Some(batch) = &mut self.batch {
             let _ = batch.wait_for(|part| part.ended.is_some()).await;
@@ -106,6 +112,14 @@ impl Published {
                 snapshot.driver_version.clone_from(&gathered.driver_version);
                 snapshot.nvml_version.clone_from(&gathered.nvml_version);
                 snapshot.gpus.clone_from(&gathered.gpus);
+            }
+        }
+        if let Some(lent) = &self.lent {
+            let part = lent.borrow();
+            let (status, ratios) = part.fresh(now, self.oldest);
+            snapshot.sources.push(status);
+            if let Some(ratios) = ratios {
+                ratios.lend(&mut snapshot.gpus);
             }
         }
         if let Some(pods) = &self.pods {
@@ -193,6 +207,8 @@ pub(crate) fn start<S: Source + Send + 'static>(
         };
         holders::start(sources, kubernetes.clone(), config.interval)
     });
+    let lender = config.lender.clone();
+    let lent = lender.map(|lender| lent::start(lender, config.interval));
     let published = Published {
         hostname: config.hostname.clone(),
         oldest: config.interval * OLDEST,
@@ -200,6 +216,7 @@ pub(crate) fn start<S: Source + Send + 'static>(
         pods,
         holders,
         batch,
+        lent,
         servers,
     };
     Ok((published, owner))

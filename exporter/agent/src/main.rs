@@ -22,6 +22,8 @@ mod inference;
 
 mod kubelet;
 
+mod other;
+
 mod apiserver;
 
 mod http;

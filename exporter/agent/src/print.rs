@@ -11,9 +11,10 @@ use anyhow::{Context, bail};
 use exporter_core::{collect::collect_under, compare::Comparison, exposition::text::render};
 
 use crate::{
-    config::{Compared, Config},
+    config::{Config, Other},
     gather::Published,
-    http, inference,
+    http,
+    other::fetch,
     run::{PATIENCE, start},
     source::nvml,
 };
@@ -24,8 +25,6 @@ const ONCE: Duration = Duration::from_mins(1);
 const BETWEEN: Duration = Duration::from_secs(1);
 /// Time for the other exporter to answer; dcgm-exporter's own limit is 10 s.
 const OTHER: Duration = Duration::from_secs(15);
-/// Bytes that its answer may have.
-const LARGEST: usize = 64 << 20;
 /// Status of a comparison in which something of the other exporter is lost, relabelled or retyped.
 const CHANGED: u8 = 3;
 
@@ -65,8 +64,8 @@ async fn usable(library: PathBuf) -> anyhow::Result<()> {
 }
 
 /// Prints what of `other` would be lost, gained or labelled otherwise.
-pub(crate) async fn comparison(mut config: Config, other: &Compared) -> anyhow::Result<ExitCode> {
-    let there = fetch(other).await?;
+pub(crate) async fn comparison(mut config: Config, other: &Other) -> anyhow::Result<ExitCode> {
+    let there = fetch(other, OTHER).await?;
     config.interval = BETWEEN;
     let (mut published, owner) = start(&config)?;
     if tokio::time::timeout(ONCE, published.twice()).await.is_err() {
@@ -86,37 +85,6 @@ pub(crate) async fn comparison(mut config: Config, other: &Compared) -> anyhow::
     } else {
         ExitCode::SUCCESS
     })
-}
-
-async fn fetch(other: &Compared) -> anyhow::Result<String> {
-    let shown = &other.shown;
-    let client = inference::client().context("cannot make an HTTP client")?;
-    let ask = async {
-        let answer = client.get(other.url.reveal()).send().await?;
-        let mut answer = answer.error_for_status()?;
-        let mut body = Vec::new();
-        while let Some(chunk) = answer.chunk().await? {
-            body.extend_from_slice(&chunk);
-            if body.len() > LARGEST {
-                break;
-            }
-        }
-        Ok::<_, reqwest::Error>(body)
-    };
-    let Ok(body) = tokio::time::timeout(OTHER, ask).await else {
-        bail!(
-            "{shown}: no answer within {} s; is a dcgm-exporter there?",
-            OTHER.as_secs()
-        );
-    };
-    // Without its URL, which may carry a password.
-    let body = body.map_err(reqwest::Error::without_url);
-    let body =
-        body.with_context(|| format!("{shown}: cannot be read; is a dcgm-exporter there?"))?;
-    if body.len() > LARGEST {
-        bail!("{shown}: the answer is larger than {} MiB", LARGEST >> 20);
-    }
-    String::from_utf8(body).with_context(|| format!("{shown}: the answer is not UTF-8 text"))
 }
 
 fn text(config: &Config, published: &Published) -> String {

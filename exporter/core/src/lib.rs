@@ -29,6 +29,8 @@ pub mod exposition;
 
 pub mod collect;
 
+pub mod lent;
+
 pub mod compare;
 
 pub mod simulated;

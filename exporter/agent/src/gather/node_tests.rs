@@ -95,6 +95,7 @@ impl Node {
             seed: 7,
             counters_map: None,
             web: None,
+            lender: None,
             contract: std::sync::Arc::clone(exporter_core::contract::Contract::standard()),
             servers: Vec::new(),
             kubernetes: Kubernetes {

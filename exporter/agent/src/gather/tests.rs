@@ -44,6 +44,7 @@ fn start_scripted(
         pods: None,
         holders: None,
         batch: None,
+        lent: None,
         servers: watch::channel(Vec::new()).1,
     };
     (say, published, owner)

@@ -217,7 +217,7 @@ impl Nvml {
             tracing::warn!(
                 gpu = gpu.identity.index,
                 model = gpu.identity.model,
-                "while MIG is on the driver measures no utilization of this board: its load is unknown, not zero"
+                "while MIG is on the driver measures no utilization of this board: its load is unknown, not zero, unless a dcgm-exporter lends it (--dcgm-exporter-url)"
             );
         }
     }

@@ -5,7 +5,7 @@ use std::{fs, path::PathBuf};
 use exporter_core::exposition::{Sample, parse};
 use tempfile::TempDir;
 
-use crate::exporter::{Exporter, command, fake_server, output, text};
+use crate::exporter::{Exporter, command, fake_server, output, text, value};
 
 const SIMULATED: [&str; 3] = ["--once", "--simulated", "1xL4,1xA30:mig=2g.12gb@0"];
 
@@ -229,4 +229,70 @@ fn a_comparison_without_an_exporter_is_status_1_and_shows_no_password() {
     }
     let wrong = output(&["--compare", "node-1:9400"]);
     assert_eq!(wrong.status.code(), Some(2));
+}
+
+const ENGINE: &str = "DCGM_FI_PROF_GR_ENGINE_ACTIVE";
+
+/// One exposition of a board whose engines the driver does not measure, its log too.
+fn borrowing(more: &[&str]) -> (Vec<Sample>, String) {
+    let before_hopper = ["--once", "--simulated", "1xL40S"];
+    let output = output(&[&before_hopper[..], more].concat());
+    (parse(&text(&output.stdout)).unwrap(), text(&output.stderr))
+}
+
+fn lender_up(samples: &[Sample]) -> Option<f64> {
+    value(samples, "foresail_source_up", ("source", "dcgm-exporter"))
+}
+
+#[test]
+fn a_running_dcgm_exporter_lends_what_the_driver_does_not_measure() {
+    let (own, _) = borrowing(&[]);
+    assert!(own.iter().all(|sample| sample.name != ENGINE));
+    let heat = "DCGM_FI_DEV_GPU_TEMP";
+    let board = own.iter().find(|sample| sample.name == heat).unwrap();
+    let uuid = &board.labels["UUID"];
+    let there = format!("{ENGINE}{{UUID=\"{uuid}\"}} 0.625\n{heat}{{UUID=\"{uuid}\"}} 99\n");
+    let url = fake_server("200 OK", Box::leak(there.into_boxed_str()));
+    let (lent, _) = borrowing(&["--dcgm-exporter-url", &url]);
+    assert_eq!(value(&lent, ENGINE, ("UUID", uuid)), Some(0.625));
+    assert_ne!(value(&lent, heat, ("UUID", uuid)), Some(99.0));
+    assert_eq!(lender_up(&lent), Some(1.0));
+}
+
+#[test]
+fn a_lender_that_has_nothing_leaves_rows_absent_and_is_told() {
+    for (url, up, said) in [
+        (
+            fake_server("200 OK", "<html>"),
+            1.0,
+            "not an exposition: line 1",
+        ),
+        (
+            fake_server("200 OK", "DCGM_FI_DEV_GPU_TEMP 1\n"),
+            1.0,
+            "it serves no DCGM_FI_PROF_ field",
+        ),
+        (
+            fake_server("500 Oops", ""),
+            0.0,
+            "cannot be read; is a dcgm-exporter there?",
+        ),
+        (
+            "http://me:hunter2@127.0.0.1:9".to_owned(),
+            0.0,
+            "http://127.0.0.1:9/metrics",
+        ),
+    ] {
+        let (samples, log) = borrowing(&["--dcgm-exporter-url", &url]);
+        assert!(
+            samples.iter().all(|sample| sample.name != ENGINE),
+            "absent, not zero"
+        );
+        assert_eq!(lender_up(&samples), Some(up), "{log}");
+        assert!(log.contains(said) && !log.contains("hunter2"), "{log}");
+    }
+    assert_eq!(
+        output(&["--dcgm-exporter-url", "node"]).status.code(),
+        Some(2)
+    );
 }
