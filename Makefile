@@ -52,7 +52,7 @@ bench: ## Benchmarks, as ratios within one run
 generate: ## Writes what is generated: definitions, reference pages, the charts' copies of rules
 	cargo run --quiet --package autoscaler-api --bin crdgen > charts/foresail-autoscaler/crds/inferencescalers.yaml
 	UPDATE_GOLDEN=1 cargo test --quiet --package exporter-core
-	cp alerts/recording.yaml alerts/exporter.yaml dashboards/foresail.json charts/foresail-exporter/files/
+	cp alerts/recording.yaml alerts/exporter.yaml alerts/absent.yaml dashboards/foresail.json charts/foresail-exporter/files/
 	cp alerts/autoscaler.yaml dashboards/foresail.json charts/foresail-autoscaler/files/
 
 peers:

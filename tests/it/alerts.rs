@@ -8,10 +8,11 @@ use std::{
     process::Command,
 };
 
+use exporter_core::catalog::Kind;
 use serde_json::Value;
 
 /// Files of a folder of the repository with an extension, sorted.
-fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
     let mut files: Vec<_> = fs::read_dir(tests::root().join(folder))
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -27,7 +28,7 @@ fn read(file: &str) -> String {
 }
 
 /// Every rule of `alerts/`.
-fn rules() -> Vec<Value> {
+pub(crate) fn rules() -> Vec<Value> {
     let mut rules = Vec::new();
     for path in files("alerts", "yaml") {
         let file: Value = serde_yaml::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
@@ -121,7 +122,7 @@ fn autoscaler_metrics() -> BTreeSet<String> {
 }
 
 /// Words of a query that can be metric names: no strings, no names before `(`, `=` or after `by (`.
-fn metrics(query: &str) -> BTreeSet<String> {
+pub(crate) fn metrics(query: &str) -> BTreeSet<String> {
     let mut plain = String::new();
     for (index, part) in query.split('"').enumerate() {
         if index % 2 == 0 {
@@ -147,7 +148,7 @@ fn the_words_of_a_query_are_found() {
 }
 
 /// Every query of rules and dashboards with the place where it stands.
-fn queries(rules: &[Value]) -> Vec<(String, String)> {
+pub(crate) fn queries(rules: &[Value]) -> Vec<(String, String)> {
     let mut queries: Vec<_> = rules
         .iter()
         .map(|rule| {
@@ -180,7 +181,12 @@ fn every_metric_of_a_rule_or_dashboard_exists() {
     let mut known: BTreeSet<String> = exporter_core::catalog::groups()
         .into_iter()
         .flat_map(|(_, metrics)| metrics)
-        .map(|metric| metric.name.to_owned())
+        .flat_map(|metric| match metric.kind {
+            Kind::Histogram => ["_bucket", "_sum", "_count"]
+                .map(|ending| format!("{}{ending}", metric.name))
+                .to_vec(),
+            Kind::Counter | Kind::Gauge => vec![metric.name.to_owned()],
+        })
         .collect();
     known.extend(names(&rules, "record").into_iter().map(str::to_owned));
     for name in autoscaler_metrics() {

@@ -17,3 +17,4 @@ mod end_to_end;
 mod exposition;
 mod rights;
 mod tidy;
+mod twins;

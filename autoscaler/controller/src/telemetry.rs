@@ -8,6 +8,7 @@ use std::{
 };
 
 use autoscaler_core::{
+    decide::reason::ProblemKind,
     plan::{Decision, Plan},
     snapshot::{Snapshot, Target},
     units::TargetId,
@@ -38,6 +39,11 @@ pub fn start_logs(format: LogFormat) {
         LogFormat::Json => logs.json().try_init(),
     };
 }
+
+/// Results of a write of replicas.
+const SCALED: &str = "Scaled";
+const CONFLICT: &str = "Conflict";
+const FAILED: &str = "Failed";
 
 /// Labels of a target.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -113,6 +119,7 @@ impl Default for Metrics {
             whole: Mutex::new(()),
         };
         metrics.register();
+        metrics.count_from_zero();
         metrics
     }
 }
@@ -163,6 +170,19 @@ impl Metrics {
             self.violations.clone(),
         );
         self.register_targets();
+    }
+
+    /// Shows every reason that alerts look at before it first happens: a counter that appears with 1 has no increase,
+    /// and one that is absent cannot be told from an autoscaler that is.
+    fn count_from_zero(&self) {
+        for result in [SCALED, CONFLICT, FAILED] {
+            let reason = result.to_owned();
+            drop(self.scale_writes.get_or_create(&ReasonLabel { reason }));
+        }
+        for kind in ProblemKind::ALL {
+            let reason = kind.as_str().to_owned();
+            drop(self.problems.get_or_create(&ReasonLabel { reason }));
+        }
     }
 
     /// Series by target.
@@ -247,9 +267,9 @@ impl Metrics {
         }
         for outcome in outcomes.values() {
             let result = match outcome {
-                Outcome::Scaled => "Scaled",
-                Outcome::Conflict => "Conflict",
-                Outcome::Failed(_) => "Failed",
+                Outcome::Scaled => SCALED,
+                Outcome::Conflict => CONFLICT,
+                Outcome::Failed(_) => FAILED,
             };
             self.scale_writes
                 .get_or_create(&ReasonLabel {
@@ -316,6 +336,23 @@ impl Metrics {
             if let Some(value) = value {
                 family.get_or_create(&labels).set(value);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_that_alerts_look_at_are_there_before_anything_happens() {
+        let text = Metrics::default().text().unwrap();
+        for line in [
+            "foresail_autoscaler_scale_writes_total{reason=\"Failed\"} 0",
+            "foresail_autoscaler_target_problems_total{reason=\"TargetNotFound\"} 0",
+            "foresail_autoscaler_invariant_violations_total 0",
+        ] {
+            assert!(text.lines().any(|one| one == line), "{line}\n{text}");
         }
     }
 }

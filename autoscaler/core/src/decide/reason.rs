@@ -143,6 +143,13 @@ pub enum ProblemKind {
 }
 
 impl ProblemKind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [
+        Self::InvalidSpec,
+        Self::TargetNotFound,
+        Self::ScaleUnreadable,
+    ];
+
     /// The name in conditions and metric labels.
     pub fn as_str(self) -> &'static str {
         match self {

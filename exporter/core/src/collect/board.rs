@@ -166,6 +166,12 @@ fn absences(gpu: &Gpu, held: bool) -> Vec<(&'static str, &str)> {
         ("mig_placement", placement.filter(|_| partitioned)),
         ("memory_allocated", unowned.then_some(allocated)),
         ("processes", why(&gpu.processes, UNSUPPORTED)),
+        ("energy", why(&readings.energy, UNSUPPORTED)),
+        ("nvlinks", why(&readings.health.nvlinks, UNSUPPORTED)),
+        (
+            "row_remap",
+            why(&readings.health.remap_pending, UNSUPPORTED),
+        ),
     ]
     .into_iter()
     .filter_map(|(what, reason)| Some((what, reason?)))
