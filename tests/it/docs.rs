@@ -177,3 +177,45 @@ fn every_verb_that_a_page_names_is_in_the_makefile() {
         }
     }
 }
+
+#[test]
+fn every_known_fault_names_tests_that_exist() {
+    let page = read("docs/decisions/known-faults.md");
+    let output = Command::new("git")
+        .args([
+            "ls-files",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+            "*.rs",
+        ])
+        .current_dir(tests::root())
+        .output()
+        .unwrap();
+    let files = String::from_utf8(output.stdout).unwrap();
+    let sources: String = files
+        .lines()
+        .filter_map(|file| fs::read_to_string(tests::root().join(file)).ok())
+        .collect();
+    let rows: Vec<&str> = page
+        .lines()
+        .filter(|line| line.starts_with("| "))
+        .skip(2)
+        .collect();
+    assert!(rows.len() > 40, "{}", rows.len());
+    for row in rows {
+        let named: Vec<&str> = row
+            .split('|')
+            .nth(3)
+            .unwrap()
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .collect();
+        assert!(!named.is_empty(), "no test: {row}");
+        for test in named {
+            let exists = sources.contains(&format!("fn {test}()"));
+            assert!(exists, "there is no test {test}: {row}");
+        }
+    }
+}

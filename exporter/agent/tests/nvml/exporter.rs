@@ -13,6 +13,26 @@ use tempfile::TempDir;
 /// Longest wait for a condition; a machine under load is slow, and a green test does not wait it out.
 const PATIENCE: Duration = Duration::from_mins(1);
 
+/// What an exporter is told besides its hardware.
+pub(crate) struct Setting<'a> {
+    /// A counters file.
+    pub(crate) counters: Option<&'a str>,
+    /// Seconds between two gathers.
+    pub(crate) interval: u32,
+    /// Further lines of its configuration.
+    pub(crate) more: &'a str,
+}
+
+impl Default for Setting<'_> {
+    fn default() -> Self {
+        Self {
+            counters: None,
+            interval: 1,
+            more: "",
+        }
+    }
+}
+
 /// A running exporter and the file that describes its hardware.
 pub(crate) struct Exporter {
     process: Child,
@@ -27,24 +47,41 @@ impl Exporter {
 
     /// Serves what a counters file names.
     pub(crate) fn with_counters(world: &str, counters: &str) -> Self {
-        Self::begin(world, &library(), Some(counters))
+        let setting = Setting {
+            counters: Some(counters),
+            ..Setting::default()
+        };
+        Self::begin(world, &library(), &setting)
+    }
+
+    /// Gathers once and, within a test, not again.
+    pub(crate) fn gathering_once(world: &str) -> Self {
+        let setting = Setting {
+            interval: 300,
+            ..Setting::default()
+        };
+        Self::begin(world, &library(), &setting)
     }
 
     pub(crate) fn with_library(world: &str, library: &Path) -> Self {
-        Self::begin(world, library, None)
+        Self::begin(world, library, &Setting::default())
     }
 
-    fn begin(world: &str, library: &Path, counters: Option<&str>) -> Self {
+    pub(crate) fn begin(world: &str, library: &Path, setting: &Setting<'_>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let port = free_port();
         std::fs::write(folder.path().join("world"), world).unwrap();
-        let mut config = "intervalSeconds: 1\nnvmlDeadlineSeconds: 0.7\n".to_owned();
-        if let Some(counters) = counters {
+        let mut config = format!(
+            "intervalSeconds: {}\nnvmlDeadlineSeconds: 0.7\n",
+            setting.interval
+        );
+        if let Some(counters) = setting.counters {
             let file = folder.path().join("counters.csv");
             std::fs::write(&file, counters).unwrap();
             config += "collectors: ";
             config += file.to_str().unwrap();
         }
+        config += setting.more;
         std::fs::write(folder.path().join("config.yaml"), config).unwrap();
         let log = std::fs::File::create(folder.path().join("log")).unwrap();
         let process = Command::new(env!("CARGO_BIN_EXE_foresail-exporter"))
@@ -123,6 +160,15 @@ impl Exporter {
             std::thread::sleep(Duration::from_millis(5));
         }
         told.elapsed()
+    }
+
+    /// Memory that the process holds, as the kernel counts it.
+    pub(crate) fn resident_kib(&self) -> u64 {
+        let status = format!("/proc/{}/status", self.process.id());
+        let status = std::fs::read_to_string(status).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let number = line.unwrap().trim().trim_end_matches(" kB");
+        number.parse().unwrap()
     }
 
     /// A count that the library keeps: what is open, and how many calls ran at once.

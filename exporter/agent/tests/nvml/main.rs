@@ -2,15 +2,24 @@
 //! partitioned, lost, hung or not there at all. It never needs a GPU and waits for conditions, not for time to pass.
 #![expect(clippy::unwrap_used, reason = "a test ends where it cannot go on")]
 
+mod budget;
+
 mod diagnosis;
 
 mod exporter;
+
+mod faults;
 
 mod hung;
 
 mod mig;
 
 mod optional;
+
+#[path = "../stand_in/server.rs"]
+mod server;
+
+mod soak;
 
 use self::exporter::{Exporter, library};
 

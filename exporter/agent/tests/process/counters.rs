@@ -2,7 +2,8 @@
 
 use std::{fs, process::Command};
 
-use crate::exporter::{Exporter, fake_server, output, text};
+use crate::exporter::{Exporter, output, text};
+use crate::server::fake_server;
 
 const SIMULATED: [&str; 2] = ["--simulated", "1xL4"];
 

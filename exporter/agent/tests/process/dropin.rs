@@ -5,7 +5,8 @@ use std::{fs, path::PathBuf};
 use exporter_core::exposition::{Sample, parse};
 use tempfile::TempDir;
 
-use crate::exporter::{Exporter, command, fake_server, output, text, value};
+use crate::exporter::{Exporter, command, output, text, value};
+use crate::server::fake_server;
 
 const SIMULATED: [&str; 3] = ["--once", "--simulated", "1xL4,1xA30:mig=2g.12gb@0"];
 

@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},
-    net::{SocketAddr, TcpListener, TcpStream},
+    net::{SocketAddr, TcpStream},
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
     sync::{Arc, Mutex},
@@ -148,26 +148,6 @@ impl Drop for Exporter {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// Answers every request with `status` and `body`; returns its URL.
-pub(crate) fn fake_server(status: &'static str, body: &'static str) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/metrics", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
-            while lines
-                .next()
-                .is_some_and(|line| line.is_ok_and(|line| !line.is_empty()))
-            {}
-            let length = body.len();
-            let head = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n");
-            // The exporter may have given up.
-            let _ = write!(stream, "{head}Connection: close\r\n\r\n{body}");
-        }
-    });
-    url
 }
 
 pub(crate) fn testdata(end: &str) -> Vec<PathBuf> {

@@ -7,7 +7,8 @@ use std::{
 
 use exporter_core::exposition::parse;
 
-use crate::exporter::{Exporter, command, fake_server, output, testdata, text};
+use crate::exporter::{Exporter, command, output, testdata, text};
+use crate::server::fake_server;
 
 #[test]
 fn good_files_are_taken() {

@@ -18,6 +18,10 @@ mod inputs;
 #[cfg(test)]
 mod web;
 
+#[cfg(test)]
+#[path = "../stand_in/server.rs"]
+mod server;
+
 use std::{
     fs,
     io::Read,
@@ -29,7 +33,8 @@ use std::{
 
 use exporter_core::exposition::parse;
 
-use exporter::{Exporter, fake_server, output, text, value};
+use exporter::{Exporter, output, text, value};
+use server::fake_server;
 
 #[test]
 fn once_prints_one_exposition() {

@@ -66,10 +66,14 @@ mod tests {
 
     use super::*;
     use crate::{
+        attribution::{Attribution, Owner},
         catalog::groups,
         collect::{Family, collect_under},
         contract::{Contract, Dialect},
+        device::Process,
+        reading::Reading,
         simulated::fleet::Fleet,
+        snapshot::Snapshot,
     };
 
     fn full(budget: Option<usize>) -> Vec<Family> {
@@ -79,7 +83,34 @@ mod tests {
         fleet.advance(60.0, &[0.5; 8]);
         let mut contract = Contract::new(Dialect::default());
         contract.budget = budget;
-        collect_under(&Arc::new(contract), &fleet.snapshot(1.0e9, "n"), "0")
+        let mut snapshot = fleet.snapshot(1.0e9, "n");
+        owned(&mut snapshot);
+        collect_under(&Arc::new(contract), &snapshot, "0")
+    }
+
+    /// Sixty processes, each in a container of its own, on the instances of the boards.
+    fn owned(snapshot: &mut Snapshot) {
+        let mut found = Attribution::default();
+        for pid in 0..60_u32 {
+            let owner = Owner {
+                namespace: "serving".into(),
+                pod: format!("chat-{pid}"),
+                container: "server".into(),
+                share: None,
+            };
+            found.processes.insert(pid, owner);
+            let process = Process {
+                pid,
+                gpu_instance: Some(7 + pid % 7),
+                memory: Reading::Value(1 << 30),
+                ..Process::default()
+            };
+            let gpu = &mut snapshot.gpus[pid as usize % 8];
+            let mut all = gpu.processes.value().cloned().unwrap_or_default();
+            all.push(process);
+            gpu.processes = Reading::Value(all);
+        }
+        snapshot.attribution = Some(found);
     }
 
     fn series(families: &[Family]) -> usize {
@@ -90,7 +121,11 @@ mod tests {
     fn eight_gpus_cut_into_seven_stay_far_below_six_thousand_series() {
         let families = full(None);
         let count = series(&families);
-        assert!((500..3000).contains(&count), "{count}");
+        assert!((500..4000).contains(&count), "{count}");
+        let containers = families
+            .iter()
+            .find(|family| family.metric.name == ORDER[0]);
+        assert_eq!(containers.map(|family| family.series.len()), Some(60));
         let labels = families.iter().flat_map(|family| &family.series);
         assert!(
             labels
