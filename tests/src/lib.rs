@@ -11,6 +11,8 @@ pub mod prometheus;
 
 pub mod load;
 
+pub mod vllm;
+
 pub mod external_metrics;
 
 pub mod product;

@@ -77,17 +77,23 @@ pub fn foresail(kubeconfig: &Path, arguments: &[&str]) -> anyhow::Result<Output>
 
 /// Starts the exporter on simulated GPUs; the process and its address.
 pub async fn exporter(folder: &Path, spec: &str) -> anyhow::Result<(Service, String)> {
+    exporter_with(folder, &[format!("--simulated={spec}")]).await
+}
+
+/// Starts the exporter with these flags and the environment of the driver library for tests, which looks for its boards
+/// in the file `world` of the folder; the process and its address.
+pub async fn exporter_with(folder: &Path, flags: &[String]) -> anyhow::Result<(Service, String)> {
+    // The first provider wins.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let address = format!("127.0.0.1:{}", free_port()?);
     let mut command = Command::new(program("foresail-exporter")?);
-    command.args([
-        format!("--address={address}"),
-        format!("--simulated={spec}"),
-    ]);
-    let mut service = Service::start(
-        "foresail-exporter",
-        &mut command,
-        folder.join("exporter.log"),
-    )?;
+    command
+        .arg(format!("--address={address}"))
+        .args(flags)
+        .env("FORESAIL_TEST_NVML", folder.join("world"))
+        .env("NODE_NAME", "node-1");
+    let log = folder.join(format!("exporter-{}.log", address.replace(':', "-")));
+    let mut service = Service::start("foresail-exporter", &mut command, log)?;
     let (client, ready) = (reqwest::Client::new(), format!("http://{address}/readyz"));
     service
         .wait(Duration::from_secs(30), || answers(&client, &ready))

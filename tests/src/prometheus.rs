@@ -23,6 +23,27 @@ impl Prometheus {
     /// A Prometheus that scrapes `targets` (job, address) every 5 s, with `past` (OpenMetrics text with
     /// timestamps, ended by `# EOF`) already in its store.
     pub async fn start(targets: &[(&str, String)], past: Option<&str>) -> anyhow::Result<Self> {
+        Self::begin(targets, past, "").await
+    }
+
+    /// One that also evaluates, every 5 s, the rules of `alerts/`.
+    pub async fn with_rules(targets: &[(&str, String)]) -> anyhow::Result<Self> {
+        let files = crate::root().canonicalize()?.join("alerts/*.yaml");
+        Self::begin(
+            targets,
+            None,
+            &format!("rule_files: ['{}']\n", files.display()),
+        )
+        .await
+    }
+
+    async fn begin(
+        targets: &[(&str, String)],
+        past: Option<&str>,
+        rules: &str,
+    ) -> anyhow::Result<Self> {
+        // The first provider wins.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let folder = tempfile::tempdir()?;
         if let Some(past) = past {
             fs::write(folder.path().join("past.txt"), past)?;
@@ -37,8 +58,9 @@ impl Prometheus {
                 String::from_utf8_lossy(&output.stderr)
             );
         }
-        let mut config =
-            "global: {scrape_interval: 5s, scrape_timeout: 4s}\nscrape_configs:\n".to_owned();
+        let mut config = format!(
+            "global: {{scrape_interval: 5s, scrape_timeout: 4s, evaluation_interval: 5s}}\n{rules}scrape_configs:\n"
+        );
         for (job, address) in targets {
             // Writing to a String cannot fail.
             let _ = write!(
@@ -104,15 +126,40 @@ impl Prometheus {
 
     /// The single value of an instant query, `None` when the answer is empty.
     pub async fn value(&self, query: &str) -> anyhow::Result<Option<f64>> {
-        let url = format!("{}/api/v1/query", self.url());
-        let response = reqwest::Client::new()
-            .get(url)
-            .query(&[("query", query)])
-            .send()
-            .await?;
-        let answer: serde_json::Value = response.json().await?;
-        let text = answer["data"]["result"][0]["value"][1].as_str();
+        let answer = self.ask("query", &[("query", query)]).await?;
+        let text = answer["result"][0]["value"][1].as_str();
         Ok(text.map(str::parse).transpose()?)
+    }
+
+    /// How many series answer an instant query.
+    pub async fn count(&self, query: &str) -> anyhow::Result<usize> {
+        let answer = self.ask("query", &[("query", query)]).await?;
+        Ok(answer["result"].as_array().map_or(0, Vec::len))
+    }
+
+    /// The values of a label on the series of a metric, sorted.
+    pub async fn label_values(&self, metric: &str, label: &str) -> anyhow::Result<Vec<String>> {
+        let answer = self
+            .ask(&format!("label/{label}/values"), &[("match[]", metric)])
+            .await?;
+        Ok(serde_json::from_value(answer)?)
+    }
+
+    /// The data of an answer of its API; a refusal is an error with its words.
+    pub async fn ask(
+        &self,
+        what: &str,
+        parameters: &[(&str, &str)],
+    ) -> anyhow::Result<serde_json::Value> {
+        let url = format!("{}/api/v1/{what}", self.url());
+        let request = reqwest::Client::new().get(url).query(parameters);
+        let mut answer: serde_json::Value = request.send().await?.json().await?;
+        ensure!(
+            answer["status"] == "success",
+            "{parameters:?}: {}",
+            answer["error"]
+        );
+        Ok(answer["data"].take())
     }
 }
 
