@@ -1,4 +1,4 @@
-//! Every metric, once: name, type, help, unit and labels. The exposition is written from it, and
+//! Every metric, once: name, type, help, unit, labels, where it comes from and when it is absent. The exposition is written from it, and
 //! documents, dashboards and alerts are tested against it.
 
 use std::fmt::Write;
@@ -16,6 +16,8 @@ pub mod queue;
 pub mod batch;
 
 pub mod health;
+
+pub mod origin;
 
 /// How a metric behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,22 +76,44 @@ pub fn groups() -> Vec<(&'static str, Vec<&'static Metric>)> {
     ]
 }
 
+/// Sets of labels that many metrics share, with the words that stand for them on the page.
+fn label_sets() -> [(&'static str, &'static [&'static str]); 3] {
+    [
+        ("of DCGM", dcgm::LABELS),
+        ("of a GPU", GPU_LABELS),
+        ("of a server", queue::LABELS),
+    ]
+}
+
+/// The labels of a metric, or the words for them.
+fn labels(metric: &Metric) -> String {
+    let mut sets = label_sets().into_iter();
+    let set = sets.find(|(_, labels)| *labels == metric.labels);
+    set.map_or_else(|| metric.labels.join(", "), |(words, _)| words.to_owned())
+}
+
 /// The catalogue as a Markdown page.
 pub fn markdown() -> String {
     let mut page = String::from(
         "# Metrics\n\nGenerated from the catalogue (`exporter/core/src/catalog`); a test compares. \
-         A series is absent, never zero,\nwhen its source does not know the value. Labels without a \
-         value are left out.\n",
+         A series is absent, never zero,\nwhen its source does not know the value: the reasons stand in the last \
+         column but one. Labels without a value are left out.\nWith `dialect: 4.8.3` the label `Hostname` is `hostname`.\n\n",
     );
+    for (words, labels) in label_sets() {
+        let _ = writeln!(page, "- Labels {words}: {}", labels.join(", "));
+    }
     for (heading, metrics) in groups() {
         page.push_str("\n## ");
         page.push_str(heading);
         page.push_str(
-            "\n\n| name | type | unit | labels | help |\n| --- | --- | --- | --- | --- |\n",
+            "\n\n| name | type | unit | labels | source | absent when | help |\n| --- | --- | --- | --- | --- | --- | --- |\n",
         );
         for metric in &metrics {
-            let labels = metric.labels.join(", ");
-            let cells = [metric.kind.name(), metric.unit, &labels, metric.help];
+            let labels = labels(metric);
+            let origin = origin::origin(metric.name);
+            let (source, absent) = origin.map_or(("", ""), |it| (it.source, it.absent));
+            let kind = metric.kind.name();
+            let cells = [kind, metric.unit, &labels, source, absent, metric.help];
             let _ = writeln!(page, "| `{}` | {} |", metric.name, cells.join(" | "));
         }
         if metrics.contains(&&mig::FRAGMENTATION_RATIO) {
