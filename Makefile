@@ -46,11 +46,15 @@ e2e: peers ## The whole path on real programs, in real time: about 20 minutes, a
 	cargo build --workspace --bins
 	$(E2E)
 
-bench: ## Benchmarks, as ratios within one run
+bench: ## Benchmarks, as ratios within one run; installs the exporters to compare with (once)
 	cargo bench --package autoscaler-core --bench ratios
+	@tests/peers/exporters.sh
+	cargo build --release --package tests-nvml
+	cargo bench --package exporter-agent --bench exporters
 
 generate: ## Writes what is generated: definitions, reference pages, the charts' copies of rules
-	cargo run --quiet --package autoscaler-api --bin crdgen > charts/foresail-autoscaler/crds/inferencescalers.yaml
+	cargo run --quiet --package autoscaler-api --bin crdgen > charts/foresail-autoscaler/crds/.next
+	mv charts/foresail-autoscaler/crds/.next charts/foresail-autoscaler/crds/inferencescalers.yaml
 	UPDATE_GOLDEN=1 cargo test --quiet --package exporter-core
 	cp alerts/recording.yaml alerts/exporter.yaml alerts/absent.yaml dashboards/foresail.json charts/foresail-exporter/files/
 	cp alerts/autoscaler.yaml dashboards/foresail.json charts/foresail-autoscaler/files/

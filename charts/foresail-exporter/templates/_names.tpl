@@ -4,6 +4,11 @@
 {{- else }}{{ printf "%s-%s" .Release.Name .Chart.Name | trunc 63 | trimSuffix "-" }}{{ end }}
 {{- end }}
 
+{{/* The name of objects that no namespace holds: two releases of one name in two namespaces must not meet. */}}
+{{- define "foresail.clusterName" -}}
+{{ printf "%s-%s" .Release.Namespace (include "foresail.name" .) | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
 {{/* What selects the pods; never changes between versions. */}}
 {{- define "foresail.selector" -}}
 app.kubernetes.io/name: {{ .Chart.Name }}

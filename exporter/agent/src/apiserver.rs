@@ -107,7 +107,9 @@ impl ApiServer {
     /// For that server; reads its certificates once.
     pub(crate) fn new(api: &Api) -> Result<Self, ApiError> {
         crate::inference::ready_for_tls();
-        let mut builder = reqwest::Client::builder().no_proxy();
+        let mut builder = reqwest::Client::builder()
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none());
         if let Some(path) = &api.authority {
             let text = std::fs::read(path).map_err(|source| file(path, source))?;
             let signers = reqwest::Certificate::from_pem_bundle(&text).map_err(ApiError::Tls)?;
@@ -152,10 +154,11 @@ impl ApiServer {
             items.extend(page.items);
             next = page.metadata.next.unwrap_or_default();
             if next.is_empty() {
-                break;
+                return Ok(items);
             }
         }
-        Ok(items)
+        // A part of a list is not the list.
+        Err(ApiError::TooLarge { path: path.into() })
     }
 
     async fn page(&self, path: &str, query: &[(&str, &str)]) -> Result<Vec<u8>, ApiError> {

@@ -63,6 +63,11 @@ impl Published {
             && self.gpus.borrow().ended.is_some()
     }
 
+    /// Whether the thread that owns the GPUs still runs.
+    pub(crate) fn alive(&self) -> bool {
+        self.gpus.has_changed().is_ok()
+    }
+
     /// Waits until every source was asked once.
     pub(crate) async fn complete(&mut self) {
         // An error means that the gatherer is gone; then there is nothing to wait for.

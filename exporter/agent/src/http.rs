@@ -224,7 +224,11 @@ fn answer<B>(request: &Request<B>, served: &Served) -> Answer {
         "/metrics" => metrics(request, served),
         // dcgm-exporter's, always 200 like there.
         "/health" => plain(StatusCode::OK, "OK"),
-        "/healthz" => plain(StatusCode::OK, "ok\n"),
+        "/healthz" if served.published.alive() => plain(StatusCode::OK, "ok\n"),
+        "/healthz" => plain(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "the thread that owns the GPUs has ended\n",
+        ),
         "/readyz" if served.published.ready() => plain(StatusCode::OK, "ok\n"),
         "/readyz" => plain(
             StatusCode::SERVICE_UNAVAILABLE,

@@ -79,6 +79,8 @@ pub(crate) fn client() -> Result<reqwest::Client, reqwest::Error> {
     reqwest::Client::builder()
         .user_agent(agent)
         .no_proxy()
+        // An annotation of a pod names one address and none that this one names.
+        .redirect(reqwest::redirect::Policy::none())
         .build()
 }
 
@@ -105,14 +107,16 @@ impl Asker {
     /// What the server serves at `now`, unix seconds.
     pub(crate) async fn ask(&mut self, now: f64) -> Result<Answer, InferenceError> {
         let config::Server { url, deadline, .. } = &self.server;
-        let answer = tokio::time::timeout(*deadline, fetch(&self.client, url.reveal())).await;
+        // For its other pages too: what was read first would be old when the last of them came.
+        let end = tokio::time::Instant::now() + *deadline;
+        let answer = tokio::time::timeout_at(end, fetch(&self.client, url.reveal())).await;
         let late = || format!("nothing within {} s", deadline.as_secs_f64());
         let text = answer.map_err(|_| InferenceError::Unreachable(late()))??;
         if text.trim_start().starts_with(['[', '{']) {
             return Err(InferenceError::Json);
         }
         let samples = exposition::parse(&text)?;
-        self.look_at_pages(&samples).await;
+        self.look_at_pages(&samples, end).await;
         Ok(read::read(
             &self.server.target,
             &samples,
@@ -123,7 +127,7 @@ impl Asker {
     }
 
     /// Asks the server's other page for batch limits, where it has one and nobody configured them.
-    async fn look_at_pages(&mut self, samples: &[Sample]) {
+    async fn look_at_pages(&mut self, samples: &[Sample], end: tokio::time::Instant) {
         let server = self.server.target.server;
         let server = server.or_else(|| dialect::detect(samples));
         let Some(endpoint) = server.and_then(|server| server.endpoint) else {
@@ -155,8 +159,7 @@ impl Asker {
             let Some(url) = page(self.server.url.reveal(), &endpoint, &model) else {
                 continue;
             };
-            let answer =
-                tokio::time::timeout(self.server.deadline, fetch(&self.client, &url)).await;
+            let answer = tokio::time::timeout_at(end, fetch(&self.client, &url)).await;
             // A server without the page is as common as one with it: then the limit stays unknown.
             let text = match answer {
                 Ok(Ok(text)) => text,

@@ -12,6 +12,8 @@ use tonic::{
 };
 use tonic_prost::ProstCodec;
 
+use crate::inference::innermost;
+
 /// Bytes that an answer may have; a node full of pods has some hundred kilobytes.
 const LARGEST: usize = 16 << 20;
 /// Where the list is.
@@ -163,14 +165,6 @@ impl Kubelet {
             },
         })?;
         Ok(answer.into_inner())
-    }
-}
-
-/// The last cause: "no such file" says more than "transport error".
-fn innermost(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(source) => innermost(source),
-        None => error.to_string(),
     }
 }
 

@@ -88,8 +88,8 @@ fn answer_on_device(
 /// The world, once the faults that only take time are over.
 pub(crate) fn enter(call: &str, gpu: Option<u32>) -> Outcome<(Arc<World>, Running)> {
     let running = Running::begin();
-    // The one call that may come before the library is initialised.
-    if call != "nvmlInit_v2" && !state::is_open() {
+    // The calls that may come before the library is initialised.
+    if !call.starts_with("nvmlInit") && !state::is_open() {
         return Err(UNINITIALIZED);
     }
     loop {

@@ -35,6 +35,7 @@ mod events;
 mod fields;
 mod gpm;
 mod mig;
+mod peers;
 mod process;
 mod readings;
 mod state;

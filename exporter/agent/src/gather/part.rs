@@ -83,7 +83,8 @@ impl<T> Part<T> {
         let mut status = self.status.clone();
         status.up = false;
         status.success = false;
-        if let Some(age) = age {
+        // Of a source that fails, asked ever more seldom, its own reason stands.
+        if let Some(age) = age.filter(|_| status.reason.is_none()) {
             status.reason = Some(format!(
                 "no answer for {} s: a call hangs, or the machine is starved",
                 age.as_secs()

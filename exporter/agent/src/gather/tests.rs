@@ -116,3 +116,45 @@ fn pauses_grow_and_end() {
     assert_eq!(pauses, [15, 15, 30, 60, 60, 60]);
     assert_eq!(pause(second * 300, 9), second * 300);
 }
+
+#[tokio::test]
+async fn a_source_that_fails_for_long_keeps_its_own_reason() {
+    // Nothing is fresh here: as between two tries that are a minute apart.
+    let (say, mut published, owner) = start_scripted(Duration::ZERO);
+    let failed = Err(SourceError::Unreachable("no library".into()));
+    say.send(failed).unwrap();
+    let down = after(&mut published, |status| status.failures == 1).await;
+    assert_eq!(down.sources[0].reason.as_deref(), Some("no library"));
+    say.send(Ok(gathered("1", None))).unwrap();
+    let silent = after(&mut published, |status| status.success).await;
+    let reason = silent.sources[0].reason.as_deref().unwrap_or_default();
+    assert!(reason.contains("a call hangs"), "{reason}");
+    drop(say);
+    owner.stop(LONG);
+}
+
+/// Breaks at its first gather.
+struct Broken;
+
+impl Source for Broken {
+    fn name(&self) -> &'static str {
+        "broken"
+    }
+
+    fn gather(&mut self, _now: f64) -> Result<Gathered, SourceError> {
+        panic!("a fault of this program")
+    }
+}
+
+#[tokio::test]
+async fn a_thread_that_broke_is_no_healthy_process() {
+    let (say, whole, owner) = start_scripted(LONG);
+    assert!(whole.alive());
+    let (gpus, _) = own(Broken, LONG).unwrap();
+    let mut broken = Published { gpus, ..whole };
+    // Ends with the thread.
+    let _ = broken.gpus.wait_for(|_| false).await;
+    assert!(!broken.alive());
+    drop(say);
+    owner.stop(LONG);
+}
