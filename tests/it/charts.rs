@@ -1,14 +1,13 @@
 //! The charts, by real helm on a real API server: they render with any sensible values, refuse wrong
 //! ones by name, and everything rendered is accepted. What they ship is what the repository tests.
 
-mod rules;
-
 use std::{fs, path::PathBuf, process::Command};
 
 use serde_json::Value;
 use tests::control_plane::ControlPlane;
 
 mod exporter;
+mod rules;
 
 const MONITORING: [&str; 2] = [
     "--api-versions=monitoring.coreos.com/v1/ServiceMonitor",

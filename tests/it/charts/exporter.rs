@@ -53,6 +53,18 @@ fn the_exporter_may_only_list_what_it_is_told_to() {
 }
 
 #[test]
+fn one_dialect_holds_for_the_nodes_and_the_cluster() {
+    let values = ["--set=cluster.enabled=true", "--set=dialect=4.8.3"];
+    let rendered = objects(&template("foresail-exporter", &values).unwrap());
+    let cluster = of_kind(&rendered, "Deployment").unwrap();
+    let container = &cluster["spec"]["template"]["spec"]["containers"][0];
+    let flags = container["args"].as_array().unwrap();
+    assert!(flags.contains(&"--dialect=4.8.3".into()), "{flags:?}");
+    let file = of_kind(&rendered, "ConfigMap").unwrap()["data"]["config.yaml"].to_string();
+    assert!(file.contains("dialect: \\\"4.8.3\\\""), "{file}");
+}
+
+#[test]
 fn root_and_the_nodes_folders_are_for_attribution_alone() {
     let pod = |values: &[&str]| {
         let rendered = objects(&template("foresail-exporter", values).unwrap());
