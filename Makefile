@@ -59,8 +59,9 @@ generate: ## Writes what is generated: definitions, reference pages, the charts'
 	cp alerts/recording.yaml alerts/exporter.yaml alerts/absent.yaml dashboards/foresail.json charts/foresail-exporter/files/
 	cp alerts/autoscaler.yaml dashboards/foresail.json charts/foresail-autoscaler/files/
 
-peers:
+peers: packages
 	@tests/peers/build.sh
+	@tests/peers/servers.sh
 
 # What Debian provides is installed when that is possible, else named.
 packages:

@@ -11,7 +11,12 @@ done <<'EOT'
 cc gcc
 openssl openssl
 curl curl
+c++ g++
+cmake cmake
+python3 python3
 EOT
+# A part of Python that Debian has in a package of its own.
+python3 -c 'import ensurepip, venv' 2>/dev/null || missing+=(python3-venv)
 [ ${#missing[@]} -eq 0 ] && exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
   echo "packages: installing ${missing[*]}" >&2

@@ -15,6 +15,7 @@ mod control_plane;
 mod docs;
 mod end_to_end;
 mod exposition;
+mod inference;
 mod live;
 mod rights;
 mod tidy;

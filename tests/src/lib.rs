@@ -17,6 +17,10 @@ pub mod external_metrics;
 
 pub mod product;
 
+pub mod gguf;
+
+pub mod inference;
+
 use std::{
     fs,
     io::Write as _,
@@ -33,7 +37,11 @@ pub fn root() -> PathBuf {
 
 /// The folder with the binaries of a peer, which `make peers` builds.
 pub fn peer(name: &str) -> anyhow::Result<PathBuf> {
-    let output = Command::new(root().join("tests/peers/build.sh"))
+    let recipe = match name {
+        "triton" | "llama" => "servers.sh",
+        _ => "build.sh",
+    };
+    let output = Command::new(root().join("tests/peers").join(recipe))
         .args(["--dir", name])
         .output()?;
     ensure!(

@@ -48,6 +48,7 @@ fn snapshot() -> Snapshot {
         })
         .collect();
     let answer = Ok(vec![RawSeries {
+        partial: None,
         labels: BTreeMap::new(),
         points,
     }]);

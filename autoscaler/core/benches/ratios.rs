@@ -130,6 +130,7 @@ fn target(seed: u64) -> TargetInput {
             name: "arrivals".to_owned(),
             means: Means::Arrivals,
             answer: Ok(vec![RawSeries {
+                partial: None,
                 labels: BTreeMap::new(),
                 points: rates(seed).collect(),
             }]),

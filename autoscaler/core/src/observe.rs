@@ -24,6 +24,8 @@ pub struct RawSeries {
     pub labels: BTreeMap<String, String>,
     /// Its samples; a value may be NaN or infinite, as sources do send that.
     pub points: Vec<(f64, f64)>,
+    /// Why a part of what it sums up may be missing, as the source says; `None`: nothing is.
+    pub partial: Option<String>,
 }
 
 /// What a signal means; see `load.signals[].means` of an `InferenceScaler`.

@@ -152,6 +152,8 @@ impl Prometheus {
         points.retain(|(time, _)| *time >= oldest && *time < first);
         points.extend(newest.points);
         history.series.labels = newest.labels;
+        // Of the newest answer alone: what is missing from an older one is in the past.
+        history.series.partial = newest.partial;
         Ok(vec![history.series.clone()])
     }
 }
@@ -217,7 +219,10 @@ fn join(joined: &mut Vec<RawSeries>, part: Vec<RawSeries>) {
             .iter_mut()
             .find(|known| known.labels == series.labels)
         {
-            Some(known) => known.points.extend(series.points),
+            Some(known) => {
+                known.points.extend(series.points);
+                known.partial = known.partial.take().or(series.partial);
+            }
             None => joined.push(series),
         }
     }

@@ -37,6 +37,7 @@ fn seen(load: Result<f64, &str>) -> Snapshot {
     let answer = load.map_err(str::to_owned).map(|load| {
         let point = |minute: i32| (1_788_000_000.0 - 60.0 * f64::from(minute), load);
         vec![RawSeries {
+            partial: None,
             labels: BTreeMap::new(),
             points: (0..60).rev().map(point).collect(),
         }]

@@ -4,7 +4,7 @@
 use crate::{
     observe::{
         Means, SignalInput,
-        sample::{Look, judge, missing},
+        sample::{Look, growth, judge, missing},
     },
     series::{Quality, Series},
     snapshot::Signal,
@@ -21,7 +21,12 @@ pub(super) fn signals(look: Look, inputs: &[SignalInput]) -> (Signal, Option<Sig
     let waiting = of(Means::Waiting);
     let load = match (of(Means::Arrivals), of(Means::Served)) {
         (Some(arrivals), _) => arrivals,
-        (None, Some(served)) => offered(look, served, of(Means::Rejected), waiting.as_ref()),
+        (None, Some(served)) => {
+            let queues = inputs.iter().filter(|input| input.means == Means::Waiting);
+            let growths = queues.map(|input| growth(look, input)).collect();
+            let growth = combine(look, growths, f64::max);
+            offered(look, served, of(Means::Rejected), growth)
+        }
         (None, None) => missing(
             look,
             "no signal tells the load, at least one has to mean Arrivals or Served",
@@ -42,19 +47,10 @@ pub(super) fn of(look: Look, inputs: &[SignalInput], means: Means) -> Option<Sig
 
 /// Served + rejected + growth of the queue. What is unknown beside a known `served` makes the load
 /// a lower bound: Partial.
-fn offered(
-    look: Look,
-    served: Signal,
-    rejected: Option<Signal>,
-    waiting: Option<&Signal>,
-) -> Signal {
+fn offered(look: Look, served: Signal, rejected: Option<Signal>, growth: Option<Signal>) -> Signal {
     if served.series.values.is_empty() {
         return served;
     }
-    let growth = waiting.map(|signal| Signal {
-        series: growth(&signal.series),
-        ..signal.clone()
-    });
     let known = served.series.clone();
     let parts: Vec<Signal> = [Some(served), rejected, growth]
         .into_iter()
@@ -70,20 +66,6 @@ fn offered(
         *slot = slot.and(*value).map(|value| value.max(0.0));
     }
     load
-}
-
-/// Change of a queue in requests per second; negative while it drains, a gap beside a gap.
-fn growth(queue: &Series) -> Series {
-    #[expect(clippy::cast_precision_loss, reason = "seconds of a step")]
-    let step = queue.step as f64;
-    let changes = queue
-        .values
-        .windows(2)
-        .map(|pair| Some((pair[1]? - pair[0]?) / step));
-    Series {
-        values: std::iter::once(None).chain(changes).collect(),
-        ..queue.clone()
-    }
 }
 
 /// Several signals as one: values step by step, gaps where none has a value. The quality is the

@@ -41,7 +41,19 @@ pub(super) fn judge(look: Look, input: &SignalInput) -> Signal {
         return missing(look, &why);
     };
     let series = on_grid(look, &good);
-    let (quality, detail) = quality(look, &series, newest, points.len() - good.len());
+    let (mut quality, mut detail) = quality(look, &series, newest, points.len() - good.len());
+    let partial = input
+        .answer
+        .iter()
+        .flatten()
+        .find_map(|series| series.partial.as_deref());
+    if let Some(why) = partial.filter(|_| quality < Quality::Partial) {
+        // Half of the stores give half of the load.
+        (quality, detail) = (
+            Quality::Partial,
+            one_line(&format!("the answer is partial: {why}")),
+        );
+    }
     let detail = if detail.is_empty() {
         detail
     } else {
@@ -52,6 +64,36 @@ pub(super) fn judge(look: Look, input: &SignalInput) -> Signal {
         quality,
         detail,
     }
+}
+
+/// What [`judge`] gives, with the change per second of the signal instead of its values: negative while it falls, a gap
+/// beside a gap. Divided by the time between the samples themselves: the newest one is read in the middle of its step.
+pub(super) fn growth(look: Look, input: &SignalInput) -> Signal {
+    let mut signal = judge(look, input);
+    let points = usable(input).unwrap_or_default();
+    let good: Vec<(i64, f64)> = points.iter().filter_map(|&point| good(point)).collect();
+    let start = signal.series.start.0;
+    let mut newest: Vec<Option<(i64, f64)>> = vec![None; signal.series.values.len()];
+    for (seconds, value) in good {
+        let step = (seconds - start).div_euclid(look.step);
+        if let Some(slot) = usize::try_from(step).ok().and_then(|at| newest.get_mut(at)) {
+            *slot = Some((seconds, value));
+        }
+    }
+    let changes = newest.windows(2).map(|pair| {
+        let ((before, from), (after, to)) = (pair[0]?, pair[1]?);
+        #[expect(clippy::cast_precision_loss, reason = "seconds between two samples")]
+        let seconds = (after - before) as f64;
+        (seconds > 0.0).then_some((to - from) / seconds)
+    });
+    let changes: Vec<Option<f64>> = changes.collect();
+    for (slot, change) in signal.series.values.iter_mut().skip(1).zip(changes) {
+        *slot = change;
+    }
+    if let Some(first) = signal.series.values.first_mut() {
+        *first = None;
+    }
+    signal
 }
 
 /// No data, with the reason.

@@ -30,6 +30,7 @@ fn minutes(values: &[f64]) -> Vec<(f64, f64)> {
 
 fn raw(points: Vec<(f64, f64)>) -> RawSeries {
     RawSeries {
+        partial: None,
         labels: BTreeMap::new(),
         points,
     }
@@ -91,6 +92,7 @@ fn fresh_samples_stand_on_the_grid() {
 #[test]
 fn what_is_no_data_is_missing_and_says_what_would_be_right() {
     let labelled = |pod: &str| RawSeries {
+        partial: None,
         labels: BTreeMap::from([("pod".to_owned(), pod.to_owned())]),
         points: minutes(&[1.0]),
     };
@@ -342,4 +344,41 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_queue_that_drains_is_divided_by_the_time_between_its_samples() {
+    // On the minute, and once more in the middle of the last one, as the newest value is read: 50 a second leave.
+    let now = 6000.0;
+    let on_grid = [
+        (now - 120.0, 9000.0),
+        (now - 60.0, 6000.0),
+        (now - 30.0, 4500.0),
+    ];
+    let queue = signal("queue", Means::Waiting, Ok(vec![raw(on_grid.to_vec())]));
+    let served = [
+        (now - 120.0, 100.0),
+        (now - 60.0, 100.0),
+        (now - 30.0, 100.0),
+    ];
+    let served = signal("served", Means::Served, Ok(vec![raw(served.to_vec())]));
+    let load = seen(vec![served.clone(), queue]).load;
+    assert_eq!(load.series.values, [Some(100.0), Some(50.0)], "{load:?}");
+    // A step and a half between the samples of two steps.
+    let sparse = [(now - 120.0, 9000.0), (now - 30.0, 4500.0)];
+    let queue = signal("queue", Means::Waiting, Ok(vec![raw(sparse.to_vec())]));
+    let load = seen(vec![served, queue]).load;
+    assert_eq!(load.series.values.last(), Some(&Some(50.0)), "{load:?}");
+}
+
+#[test]
+fn a_partial_answer_is_a_lower_bound() {
+    let mut half = raw(minutes(&[5.0, 5.0, 5.0]));
+    half.partial = Some("store b did not answer".to_owned());
+    let load = seen(vec![signal("a", Means::Arrivals, Ok(vec![half]))]).load;
+    assert_eq!(load.quality, Quality::Partial);
+    assert_eq!(
+        load.detail,
+        "signal `a`: the answer is partial: store b did not answer"
+    );
 }

@@ -8,6 +8,9 @@ struct Answer {
     status: String,
     #[serde(default)]
     error: String,
+    /// What a store that did not answer left out, for instance. Remarks on the query stand under `infos`.
+    #[serde(default)]
+    warnings: Vec<String>,
     data: Option<Data>,
 }
 
@@ -44,7 +47,16 @@ pub(super) fn parse(status: u16, body: &[u8]) -> Result<Vec<RawSeries>, String> 
     if answer.status != "success" {
         return Err(format!("answered {status}: {}", line(&answer.error)));
     }
-    match answer.data {
+    let partial = answer.warnings.first().map(|first| line(first));
+    let mut series = all(status, answer.data)?;
+    for series in &mut series {
+        series.partial.clone_from(&partial);
+    }
+    Ok(series)
+}
+
+fn all(status: u16, data: Option<Data>) -> Result<Vec<RawSeries>, String> {
+    match data {
         None => Err(format!(
             "answered {status} without data; a matrix or a vector would be right"
         )),
@@ -77,6 +89,7 @@ fn raw(
     Ok(RawSeries {
         labels,
         points: values.into_iter().map(number).collect::<Result<_, _>>()?,
+        partial: None,
     })
 }
 
@@ -117,6 +130,23 @@ mod tests {
         assert_eq!(parse(200, scalar).unwrap()[0].points, vec![(1.0, 4.0)]);
         let empty = br#"{"status":"success","data":{"resultType":"matrix","result":[]}}"#;
         assert!(parse(200, empty).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_is_left_out_is_passed_on_and_remarks_are_not() {
+        let body = |more: &str| {
+            let text = format!(
+                r#"{{"status":"success",{more}"data":{{"resultType":"vector","result":[{{"metric":{{}},"value":[1,"3"]}}]}}}}"#
+            );
+            parse(200, text.as_bytes()).unwrap().remove(0).partial
+        };
+        let store = r#""warnings":["No StoreAPIs matched for this query"],"#;
+        assert_eq!(
+            body(store).as_deref(),
+            Some("No StoreAPIs matched for this query")
+        );
+        assert_eq!(body(r#""infos":["metric might not be a counter"],"#), None);
+        assert_eq!(body(""), None);
     }
 
     #[test]
