@@ -32,6 +32,14 @@ pub struct Inference {
     body: Value,
 }
 
+impl Drop for Inference {
+    /// Asked to end, since Triton's Python has a process of its own, which would outlive a Triton that is killed.
+    fn drop(&mut self) {
+        // Fails only when it ended already; the service kills what stays.
+        let _ = self.service.stop(Duration::from_secs(20));
+    }
+}
+
 const TRITON_MODEL: &str = r#"name: "slow"
 backend: "python"
 max_batch_size: 4
@@ -83,7 +91,11 @@ pub async fn triton(folder: &Path) -> anyhow::Result<Inference> {
             format!("--http-port={port}"),
             format!("--metrics-port={metrics}"),
         ])
-        .args(["--allow-grpc=false", "--allow-gpu-metrics=false"])
+        .args([
+            "--allow-grpc=false",
+            "--allow-gpu-metrics=false",
+            "--exit-timeout-secs=5",
+        ])
         .arg("--metrics-config=histogram_latencies=true")
         .env("LD_LIBRARY_PATH", home.join("wheel/nvidia_pytriton.libs"));
     let mut service = Service::start("tritonserver", &mut command, folder.join("triton.log"))?;
